@@ -60,7 +60,7 @@ class ConsoleClient:
         opening = connect(
             f"ws://127.0.0.1:{self.port}/_stcore/stream", origin=f"http://127.0.0.1:{self.port}",  # type: ignore[arg-type]
             additional_headers={"Cookie": join_cookies(self.cookies)}, subprotocols=["streamlit", "x"],  # type: ignore[list-item]
-            max_size=2**27,
+            max_size=2**27, close_timeout=1.0,  # the server may have sent what nobody reads
         )  # fmt: skip
         self.socket: ClientConnection = self._connection.enter_context(opening)
         self.states: dict[str, WidgetState] = {}

@@ -7,13 +7,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import argon2
 import pytest
 
+from dialint import app
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.watchdog import WatchConfig
+
 DRIVER = Path(__file__).with_name("fault_driver.py")
+SAMPLE = Path(app.__file__).with_name("sample")
 
 
 def dialogue_line(number: int, said: str = "Where is my parcel?") -> str:
@@ -23,6 +31,15 @@ def dialogue_line(number: int, said: str = "Where is my parcel?") -> str:
         {"role": "agent", "text": f"Let me look into {number} for you."},
     ]
     return json.dumps({"id": f"d{number}", "turns": turns})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_hashes() -> Iterator[None]:
+    """A hash of a password costs almost nothing, here and, as it holds its own cost, at a server."""
+    cheap = partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(argon2, "PasswordHasher", cheap)
+        yield
 
 
 @pytest.fixture
@@ -37,6 +54,20 @@ def write_log(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def scanned_sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The dialogues of the sample with five kinds of errors, as a log, and the embedded release's verdicts."""
+    folder = tmp_path_factory.mktemp("scanned")
+    labels = map(json.loads, (SAMPLE / "labels.jsonl").read_text().splitlines())
+    chosen = {label["dialogue_id"] for label in labels if label["code"] in ("L1", "M2", "V2", "E4", "T2")}
+    lines = (SAMPLE / "dialogues.jsonl").read_text().splitlines()
+    log, out = folder / "log.jsonl", folder / "v.jsonl"
+    log.write_text("\n".join(line for line in lines if json.loads(line)["dialogue_id"] in chosen))
+    config = ScoreConfig(out=out, quiet=True, watch=WatchConfig(dialogue_seconds=0))
+    assert run([str(log)], config) == 0
+    return log, out
 
 
 @pytest.fixture(scope="session")
@@ -89,3 +120,16 @@ def start() -> Callable[..., subprocess.Popen[str]]:
         return subprocess.Popen(command, text=True, **pipes)
 
     return begin
+
+
+@pytest.fixture(scope="session")
+def peak_kib(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., int]:
+    """Runs `dialint score` in a process of its own, and says how much memory it took."""
+
+    def measured(log: Path, out: Path, **options: Any) -> int:
+        with start(log, out, {"memory": True}, **options) as process:
+            printed, errors = process.communicate()
+        assert process.returncode == 0, errors
+        return int(printed)
+
+    return measured

@@ -70,38 +70,25 @@ class FakeDetector(PlainDetector):
         about = {"dialogue_id": dialogue.id, "release": self.release, "taxonomy": self.taxonomy.version}
         if "unanswerable" in dialogue.turns[0].text:
             return Verdict(**about, status="failed", failure="E_FAKE")
-        agent = next(turn for turn in dialogue.turns if turn.role == "agent")
-        number = sum(map(ord, dialogue.id))
-        findings = tuple(
+        agent = next((turn for turn in dialogue.turns if turn.role == "agent"), None)
+        if agent is None:
+            return Verdict(**about, status="failed", failure="E_NO_AGENT_TURN")
+        number, quote = sum(map(ord, dialogue.id)), agent.text[:20]
+        found = [
             Finding(
-                code=code,
-                turn=agent.index,
-                severity=severity,
-                probability=(number * 7919 % 1000) / 1000,
-                quote=agent.text[:20],
-                start=0,
-                end=len(agent.text[:20]),
-                reason=f"because {number}",
+                code=code, turn=agent.index, severity=severity, probability=(number * 7919 % 1000) / 1000,
+                quote=quote, start=0, end=len(quote), reason=f"because {number}",
             )
             for code, severity in CODES[: number % 4 % 3]
-        )
+        ]  # fmt: skip
+        suggest = self._about.get("suggest", ())
+        findings = tuple(each for each in found if each.code not in suggest)
         probabilities = {agent.index: {code: number % 97 / 97 for code, _ in CODES}}
-        suggested = tuple(
-            append_proof(finding, "demoted: no proof")
-            for finding in findings
-            if finding.code in self._about.get("suggest", ())
-        )
-        findings = tuple(
-            finding for finding in findings if finding.code not in self._about.get("suggest", ())
-        )
         return Verdict(
-            **about,
-            status="scored",
-            quality=self.taxonomy.quality(findings),
-            findings=findings,
-            suggestions=suggested,
+            **about, status="scored", quality=self.taxonomy.quality(findings), findings=findings,
+            suggestions=tuple(append_proof(each, "demoted: no proof") for each in found if each.code in suggest),
             probabilities=probabilities if all_probabilities else None,
-        )
+        )  # fmt: skip
 
 
 class Faults:

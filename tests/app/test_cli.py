@@ -21,7 +21,7 @@ from dialint.detector import environment
 WITHOUT_EXTRAS = """
 import contextlib, io, json, sys
 
-blocked, commands, options = set(json.loads(sys.argv[1])), json.loads(sys.argv[2]), sys.argv[3:]
+blocked, lines = map(json.loads, sys.argv[1:])
 
 class Blocker:
     def find_spec(self, name, path=None, target=None):
@@ -33,18 +33,21 @@ touched = []
 sys.addaudithook(lambda event, args: touched.append(str(args[0])) if event == "open" else None)
 from dialint.app.cli import main
 
-told = []
-for command in commands:
+results = {}
+for line in lines:
     touched.clear()
-    sys.argv = ["dialint", *command.split(), *options]
+    sys.argv = ["dialint", *line.split()]
     with contextlib.redirect_stderr(io.StringIO()) as errors, contextlib.redirect_stdout(io.StringIO()) as output:
         try:
             code = main()
         except SystemExit as end:
             code = end.code
-    told.append([command, code, errors.getvalue(), "input.jsonl" in "".join(touched)])
-print(json.dumps(told))
+    results[line] = code or 0, output.getvalue(), errors.getvalue(), "input.jsonl" in "".join(touched)
+print(json.dumps(results))
 """
+HELP, WRONG = "--help", "--no-such-option input.jsonl"
+GROUPS = ("export", "import")
+"""Groups that name their commands; others are made of the table."""
 
 
 def commands(group: App = app, path: tuple[str, ...] = ()) -> Iterator[str]:
@@ -58,40 +61,37 @@ def commands(group: App = app, path: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    return run_all(tmp_path_factory, "--no-such-option", "input.jsonl")
-
-
-def run_all(tmp_path_factory: pytest.TempPathFactory, *options: str) -> list[Any]:
-    """Command, exit code, standard error and whether the input was opened, with all extras missing."""
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """By line: exit code, output, errors and whether the input was opened, with all extras missing. The help of
+    groups comes first, before a command's module is imported."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "input.jsonl").write_text("{}\n")
-    missing = {name for names in environment.modules_by_extra().values() for name in names} - {
-        "huggingface_hub",
-        "httpx2",
-    }
-    arguments = (json.dumps(sorted(missing)), json.dumps(list(commands())))
+    missing = {name for names in environment.modules_by_extra().values() for name in names}
+    lines = [f"{each} {HELP}" for each in (*GROUPS, *commands())] + [f"{each} {WRONG}" for each in commands()]
+    arguments = (json.dumps(sorted(missing - {"huggingface_hub", "httpx2"})), json.dumps(lines))
     ended = subprocess.run(
-        [sys.executable, "-c", WITHOUT_EXTRAS, *arguments, *options], cwd=folder, capture_output=True, text=True,
+        [sys.executable, "-c", WITHOUT_EXTRAS, *arguments], cwd=folder, capture_output=True, text=True,
         env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "PATH": "", "HOME": str(folder), "COLUMNS": "400"}, check=True,
     )  # fmt: skip
     assert [path.name for path in folder.iterdir()] == ["input.jsonl"]
-    told: list[Any] = json.loads(ended.stdout)
-    return told
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
 
 
-def test_help_without_extras_is_shown_or_names_the_extra(tmp_path_factory: pytest.TempPathFactory) -> None:
-    for command, code, message, _ in run_all(tmp_path_factory, "--help"):
-        assert (code or 0) in (0, 2), (command, message)
+def test_help_without_extras_is_shown_or_names_the_extra(results: dict[str, Any]) -> None:
+    for command in commands():
+        code, _, message, _ = results[f"{command} {HELP}"]
+        assert code in (0, 2), (command, message)
         if code:
             assert re.fullmatch(
                 r"dialint: E_EXTRA: this needs \w+: pip install 'dialint\[\w+\]'\n", message
             ), message
 
 
-def test_every_command_runs_or_names_its_extra(results: list[Any]) -> None:
-    assert len(results) > 60
-    for command, code, message, opened in results:
+def test_every_command_runs_or_names_its_extra(results: dict[str, Any]) -> None:
+    assert len([*commands()]) > 60
+    for command in commands():
+        code, _, message, opened = results[f"{command} {WRONG}"]
         assert "defect of dialint" not in message, (command, message)
         assert not opened, command
         extra = next((EXTRAS[name] for name in EXTRAS if f"{command} ".startswith(f"{name} ")), None)
@@ -106,15 +106,12 @@ def test_every_command_runs_or_names_its_extra(results: list[Any]) -> None:
             assert message.count("\n") == 1, command
 
 
-@pytest.mark.parametrize("group", ["export", "import"])
-def test_every_command_has_its_line_in_the_help(group: str) -> None:
-    """As the group lists it before a command's module is imported; other groups are made of the table."""
-    arguments = [sys.executable, "-m", "dialint", group, "--help"]
-    shown = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_command_has_its_line_in_the_help(group: str, results: dict[str, Any]) -> None:
     names = [command.removeprefix(f"{group} ") for command in commands() if command.startswith(f"{group} ")]
     assert len(names) >= 3
     for name in names:
-        assert re.search(rf"│ {name} +\w", shown), name
+        assert re.search(rf"│ {name} +\w", results[f"{group} {HELP}"][1]), name
 
 
 def test_the_table_names_commands_and_extras_that_exist() -> None:

@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cyclopts import App
@@ -18,10 +19,8 @@ from dialint.app.commands.console import ConsoleConfig, console
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import NOT_IN_WORK
 from dialint.detector.artifacts import option_changes
-from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import require_set
-from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.read import inspect, open_logs
 from dialint.finetune.judge.sft import SftJudgeConfig
 from dialint.finetune.judge.sft import run as sft
 from dialint.finetune.train.checkpoint import describe_job, job_mismatch
@@ -90,26 +89,14 @@ def modules() -> list[Path]:
     return [path for path in every if path.name in NOT_STUDIES or not RUN_ALONE.search(path.read_text())]
 
 
-def test_every_option_that_is_named_exists(options: set[str]) -> None:
+def test_every_option_and_command_that_is_named_exists(tree: dict[str, App], options: set[str]) -> None:
     known = options | {f"--{name}" for name in OF_OTHER_PROGRAMS.split()}
-    missing = {
-        f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path in modules()
-        for line, text in texts(path)
-        for name in OPTION.findall(text)
-        if name not in known
-    }
-    assert not missing, "\n".join(sorted(missing))
-
-
-def test_every_command_that_is_named_exists(tree: dict[str, App]) -> None:
-    missing = {
-        f"{path.relative_to(ROOT)}:{line}: dialint {named}"
-        for path in modules()
-        for line, text in texts(path)
-        for named in COMMAND.findall(text)
-        if not exists(named, tree)
-    }
+    missing = set()
+    for path in modules():
+        for line, text in texts(path):
+            wrong = [name for name in OPTION.findall(text) if name not in known]
+            wrong += [f"dialint {named}" for named in COMMAND.findall(text) if not exists(named, tree)]
+            missing |= {f"{path.relative_to(ROOT)}:{line}: {each}" for each in wrong}
     assert not missing, "\n".join(sorted(missing))
 
 
@@ -141,12 +128,6 @@ def test_another_job_is_told_by_the_options_that_are_typed(options: set[str]) ->
     )
     assert line == "--input-format was auto, is csv now"
     assert option_changes({"limit": None}, {"limit": 3}) == ["--limit was not given, is 3 now"]
-
-
-def test_a_file_of_no_format_is_told_the_option_that_names_one(tmp_path: Path) -> None:
-    (tmp_path / "letter.txt").write_text("Dear reader,\nthis is a letter.\n")
-    with pytest.raises(InputRefused, match="name it with --input-format"):
-        inspect(open_logs([str(tmp_path / "letter.txt")])[0], ReadConfig())
 
 
 def test_a_split_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
@@ -201,6 +182,9 @@ def test_a_busy_port_is_told_before_anything_is_made(
         ("scor log.jsonl", 'Did you mean "score"?'),
         ("verify --format x y z", "--format"),
         ("codes C1 C2 C3", "unexpected arguments: C2 C3"),
+        ("codes C9", "did you mean"),
+        ("codes --taxonomy broken.yaml", "broken.yaml:4: categories.0.code"),
+        ("codes --taxonomy none.yaml", "No such file"),
         ("train sft scan --examples none --base small_decoder --out o", "`dialint data inject`"),
         ("train sft judge --dataset none --base small_decoder --out o", "`dialint export dataset`"),
         ("train pack --scanner none --examples none --out o --name n", "`dialint train sft scan` makes it"),
@@ -212,11 +196,7 @@ def test_a_busy_port_is_told_before_anything_is_made(
     ],
 )
 def test_a_mistake_is_answered_with_what_to_type_next(
-    typed: str,
-    next_step: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    typed: str, next_step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))
@@ -226,11 +206,13 @@ def test_a_mistake_is_answered_with_what_to_type_next(
     turns = [{"role": "agent", "text": "Hello"}]
     Path("log.jsonl").write_text(json.dumps({"dialogue_id": "d", "turns": turns}) + "\n")
     Path("letter.txt").write_text("Dear reader,\nthis is a letter.\n")
+    Path("broken.yaml").write_text("version: 1.0.0\nseverities: []\ncategories:\n- code: AA\n")
     monkeypatch.setattr(sys, "argv", ["dialint", *typed.split()])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    message = capsys.readouterr().err
+    printed, message = capsys.readouterr()
+    assert printed == ""
     assert message.startswith("dialint: E_")
     assert message.count("\n") == 1
     assert next_step in message

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dialint import app
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, load_dialogues, open_logs, read
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Label
 from dialint.detector.taxonomy import load_taxonomy
 
@@ -18,17 +18,8 @@ SAMPLE = Path(app.__file__).with_name("sample")
 
 
 @pytest.fixture(scope="module")
-def counts() -> Counts:
-    return Counts()
-
-
-@pytest.fixture(scope="module")
-def dialogues(counts: Counts) -> dict[str, Dialogue]:
-    outcomes = list(read(open_logs([str(SAMPLE / "dialogues.jsonl")]), ReadConfig(), counts))
-    assert all(isinstance(outcome, Loaded) for outcome in outcomes)
-    loaded = [outcome.dialogue for outcome in outcomes if isinstance(outcome, Loaded)]
-    assert len({dialogue.id for dialogue in loaded}) == len(loaded)
-    return {dialogue.id: dialogue for dialogue in loaded}
+def dialogues() -> dict[str, Dialogue]:
+    return load_dialogues([str(SAMPLE / "dialogues.jsonl")])
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +32,11 @@ def trade(dialogue_id: str) -> str:
     return dialogue_id.partition("-")[0]
 
 
-def test_reads_without_a_reject_or_a_warning(dialogues: dict[str, Dialogue], counts: Counts) -> None:
-    n_lines = (SAMPLE / "dialogues.jsonl").read_bytes().count(b"\n")
-    assert len(dialogues) == n_lines
+def test_reads_without_a_reject_or_a_warning(dialogues: dict[str, Dialogue]) -> None:
+    path, counts = SAMPLE / "dialogues.jsonl", Counts()
+    outcomes = list(read(open_logs([str(path)]), ReadConfig(), counts))
+    assert all(isinstance(outcome, Loaded) for outcome in outcomes)
+    assert len(dialogues) == len(outcomes) == path.read_bytes().count(b"\n")
     assert counts.warnings.total() == 0
 
 

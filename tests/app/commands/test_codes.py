@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +11,10 @@ from dialint.app.commands.codes import codes, load_coverage
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.taxonomy import load_taxonomy
 
-ROOT = Path(__file__).resolve().parents[3]
-
 
 def shown(capsys: pytest.CaptureFixture[str], code: str | None = None, **options: object) -> str:
     codes(code, **options)  # type: ignore[arg-type]
     return capsys.readouterr().out
-
-
-def dialint(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dialint", *arguments],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
 
 
 @pytest.fixture(autouse=True)
@@ -96,10 +79,7 @@ def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no
 def test_details_name_scan_and_checks_with_their_precision(
     capsys: pytest.CaptureFixture[str], no_release: Path
 ) -> None:
-    codes: dict[str, Any] = {
-        "L1": {"scan": SCAN, "checks": [CHECK]},
-        "P4": {"checks": [POLICY]},
-    }
+    codes: dict[str, Any] = {"L1": {"scan": SCAN, "checks": [CHECK]}, "P4": {"checks": [POLICY]}}
     no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
     spelling = " ".join(shown(capsys, "L1").split())
     assert "coverage covered (scan), covered (check), by the embedded release" in spelling
@@ -162,17 +142,3 @@ def test_output_for_a_pipe_is_plain_and_not_too_wide(capsys: pytest.CaptureFixtu
     assert "\x1b" not in output
     assert max(map(len, output.splitlines())) <= 100
     assert not any(line.endswith(" ") for line in output.splitlines())
-
-
-def test_command_line_answers_an_error_with_one_line_and_exit_2(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.yaml"
-    broken.write_text("version: 1.0.0\nseverities: []\ncategories:\n- code: AA\n")
-    for arguments, expected in (
-        (("codes", "C9"), "did you mean"),
-        (("codes", "--taxonomy", str(broken)), f"{broken}:4: categories.0.code"),
-        (("codes", "--taxonomy", str(tmp_path / "none.yaml")), "No such file"),
-    ):
-        done = dialint(*arguments)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert len(done.stderr.splitlines()) == 1
-        assert expected in done.stderr

@@ -43,10 +43,7 @@ def test_findings_stand_under_their_turns_and_the_log_is_found(
 
 @pytest.mark.parametrize(
     ("dialogue", "logs", "message"),
-    [
-        ("d2", (), "no verdict on a dialogue 'd2'"),
-        ("d1", ("other.jsonl",), "other.jsonl: no dialogue 'd1'"),
-    ],
+    [("d2", (), "no verdict on a dialogue 'd2'"), ("d1", ("other.jsonl",), "other.jsonl: no dialogue 'd1'")],
 )
 def test_what_is_not_there_is_said(
     verdicts: Path, dialogue: str, logs: tuple[str, ...], message: str

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outputs import finished
 
-from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.records import Dialogue, Example, Finding, Label, Preference, Turn, Verdict
-from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.store import annotations, appeals, leases, task_view
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.expert_cases import decide_case
@@ -50,16 +49,11 @@ def write_own_log(tmp_path: Path) -> Path:
 def import_own_verdict(dialint: Dialint, tmp_path: Path) -> None:
     """Ben's dialogue with a finding of C1."""
     dialint("import", "logs", write_own_log(tmp_path))
-    path = tmp_path / "v.jsonl"
     verdict = Verdict(
         dialogue_id="own", release="e", taxonomy="1", status="scored", quality=80.0, findings=(finding(0.9),),
         probabilities={1: {"C1": 0.9}},
     )  # fmt: skip
-    path.write_bytes(verdict_line(verdict))
-    write_manifest(
-        manifest_path(path), {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, 1)]}
-    )
-    dialint("import", "verdicts", path)
+    dialint("import", "verdicts", finished(tmp_path, [verdict]))
 
 
 def write_gold(path: Path, present: dict[str, bool]) -> Path:
@@ -215,8 +209,7 @@ OVERTURNED = [("own", 1, "C1", "overturned", "no_error")]
 
 
 @pytest.mark.parametrize(
-    ("second_review", "decision", "pairs"),
-    [(True, "overturned", OVERTURNED), (False, "upheld", [])],
+    ("second_review", "decision", "pairs"), [(True, "overturned", OVERTURNED), (False, "upheld", [])]
 )
 def test_an_overturned_appeal_becomes_a_preference_pair(
     dialint: Dialint, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

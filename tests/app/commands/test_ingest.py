@@ -168,17 +168,6 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
         run(str(tmp_path / "log.zip"))
 
 
-@pytest.mark.parametrize("value", [{}, [], [[1]], {"a": {"b": [{"c": None}]}}, [{"a": "x"}], {"turns": 3}])
-def test_no_shape_breaks_the_preview(tmp_path: Path, value: Any) -> None:
-    for name in ("log.json", "log.jsonl", "log"):
-        path = tmp_path / name
-        path.write_text(json.dumps(value) + "\n")
-        try:
-            preview(open_logs([str(path)])[0], ReadConfig(), 10)
-        except InputRefused as error:
-            assert error.code.startswith("E_")
-
-
 def table(header: str, *rows: str) -> str:
     return "\n".join((header, *rows)) + "\n"
 

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outputs import finished
 
-from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.overrides import read_overrides
 from dialint.detector.records import Finding, Verdict
-from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.store import annotations, authentication, leases, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import MustChangePassword, NotAllowed, Pay
 
-SAID = "Let me look into"
 Dialint = Callable[..., str]
+WriteLog = Callable[..., Path]
+pytestmark = pytest.mark.usefixtures("people")
 
 
 def finding(probability: float = 1.0) -> Finding:
@@ -30,18 +30,15 @@ def finding(probability: float = 1.0) -> Finding:
     )
 
 
-def verdicts(path: Path, probabilities: dict[str, float | None]) -> Path:
-    with open(path, "wb") as file:
-        for name, p in probabilities.items():
-            found = () if p is None else (finding(p),)
-            verdict = Verdict(
-                dialogue_id=name, release="e", taxonomy="1", status="scored", quality=80.0, findings=found,
-                probabilities={1: {"C1": 0.05 if p is None else p}},
-            )  # fmt: skip
-            file.write(verdict_line(verdict))
-    content = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(probabilities))]}
-    write_manifest(manifest_path(path), content)
-    return path
+def verdicts(folder: Path, probabilities: dict[str, float | None]) -> Path:
+    made = [
+        Verdict(
+            dialogue_id=name, release="e", taxonomy="1", status="scored", quality=80.0,
+            findings=() if p is None else (finding(p),), probabilities={1: {"C1": 0.05 if p is None else p}},
+        )
+        for name, p in probabilities.items()
+    ]  # fmt: skip
+    return finished(folder, made)
 
 
 def answer(tmp_path: Path, project: str, yes: dict[str, set[str]]) -> None:
@@ -53,13 +50,9 @@ def answer(tmp_path: Path, project: str, yes: dict[str, set[str]]) -> None:
                 annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
 
 
-def test_the_whole_way(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
-) -> None:
+def test_the_whole_way(dialint: Dialint, tmp_path: Path, write_log: WriteLog) -> None:
     log = write_log(8)
-    path = verdicts(
-        tmp_path / "v.jsonl", {"d0": 0.9, "d1": 0.7, "d2": 0.3, **{f"d{i}": None for i in range(3, 8)}}
-    )
+    path = verdicts(tmp_path, {"d0": 0.9, "d1": 0.7, "d2": 0.3, **{f"d{i}": None for i in range(3, 8)}})
     assert dialint("import", "logs", log) == "8 dialogues new, 0 known, 0 rejected\n"
     assert dialint("import", "logs", log) == "0 dialogues new, 8 known, 0 rejected\n"
     assert dialint("import", "verdicts", path) == "8 verdicts new, 0 known\n"
@@ -99,9 +92,7 @@ def test_the_whole_way(
     assert sum(file["rows"] for file in manifest["files"] if file["name"] in splits) == 8
 
 
-def test_labels_come_into_the_store_or_a_file(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
-) -> None:
+def test_labels_come_into_the_store_or_a_file(dialint: Dialint, tmp_path: Path, write_log: WriteLog) -> None:
     log = write_log(2)
     dialint("import", "logs", log)
     table = tmp_path / "t.csv"
@@ -117,9 +108,7 @@ def test_labels_come_into_the_store_or_a_file(
     assert dialint("label", "aggregate", "--everything").startswith("1 labels of 1 questions")
 
 
-def test_labels_of_a_project_count_in_it(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
-) -> None:
+def test_labels_of_a_project_count_in_it(dialint: Dialint, tmp_path: Path, write_log: WriteLog) -> None:
     log = write_log(2)
     dialint("import", "logs", log)
     dialint("label", "project", "create", "p", "--codes", "C1")
@@ -138,7 +127,7 @@ def test_labels_of_a_project_count_in_it(
 
 
 def test_bad_records_of_a_log_are_told_and_kept(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+    dialint: Dialint, tmp_path: Path, write_log: WriteLog
 ) -> None:
     log = write_log(30)
     with open(log, "a") as file:
@@ -158,17 +147,13 @@ def test_bad_records_of_a_log_are_told_and_kept(
     assert len((tmp_path / "most.jsonl").read_text().splitlines()) == 12
 
 
-def test_a_calibration_session(
-    dialint: Dialint, people: dict[str, str], write_log: Callable[..., Path]
-) -> None:
+def test_a_calibration_session(dialint: Dialint, write_log: WriteLog) -> None:
     dialint("import", "logs", write_log(12))
     told = dialint("label", "calibration", "--name", "w", "--codes", "C1", "--skill", "g", "--n", 10)
     assert told == "w: 10 dialogues to ann, ben, eve, lea\n"
 
 
-def test_labelers_see_masked_text_unless_told_otherwise(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path
-) -> None:
+def test_labelers_see_masked_text_unless_told_otherwise(dialint: Dialint, tmp_path: Path) -> None:
     for name, options in {"a": [], "b": ["--masked"], "c": ["--no-masked"]}.items():
         dialint("label", "project", "create", name, "--codes", "C1", *options)
     with Store.open(str(tmp_path / "store.sqlite")) as store:
@@ -176,7 +161,7 @@ def test_labelers_see_masked_text_unless_told_otherwise(
     assert masked == {"a": True, "b": True, "c": False}
 
 
-def test_a_project_has_pay(dialint: Dialint, people: dict[str, str], tmp_path: Path) -> None:
+def test_a_project_has_pay(dialint: Dialint, tmp_path: Path) -> None:
     options = ("label", "project", "create", "p", "--codes", "C1")
     dialint(*options, "--pay", "0.120", "--currency", "EUR")
     with Store.open(str(tmp_path / "store.sqlite")) as store:
@@ -189,11 +174,6 @@ def test_a_project_has_pay(dialint: Dialint, people: dict[str, str], tmp_path: P
     ):  # fmt: skip
         with pytest.raises(ConfigError, match=said):
             dialint(*options, *wrong)
-
-
-def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) -> None:
-    dialint("label", "project", "create", "s", "--codes", "C1", "--purpose", "review")
-    assert dialint("label", "appeals", "s") == "0 open appeals, 0 new tasks in s\n"
 
 
 def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monkeypatch: Any) -> None:
@@ -236,16 +216,12 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         (("export", "dataset", "--out", "o", "--dialogues", "a"), "DIALINT_SPLIT_KEY"),
     ],
 )  # fmt: skip
-def test_options_that_cannot_be(
-    dialint: Dialint, people: dict[str, str], arguments: tuple[str, ...], said: str
-) -> None:
+def test_options_that_cannot_be(dialint: Dialint, arguments: tuple[str, ...], said: str) -> None:
     with pytest.raises(DialintError, match=re.escape(said)):
         dialint(*arguments)
 
 
-def test_a_mistyped_project_is_answered_with_those_there_are(
-    dialint: Dialint, people: dict[str, str]
-) -> None:
+def test_a_mistyped_project_is_answered_with_those_there_are(dialint: Dialint) -> None:
     dialint("label", "project", "create", "blind", "--codes", "C1")
     dialint("label", "project", "create", "court", "--codes", "C1", "--purpose", "adjudication")
     for arguments, there in (
@@ -258,7 +234,7 @@ def test_a_mistyped_project_is_answered_with_those_there_are(
 
 
 def test_reports_on_people_come_from_the_store_or_from_files(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+    dialint: Dialint, tmp_path: Path, write_log: WriteLog
 ) -> None:
     log = write_log(6)
     dialint("import", "logs", log)
@@ -283,11 +259,10 @@ def test_reports_on_people_come_from_the_store_or_from_files(
         assert refused.value.exit_code == 2
 
 
-@pytest.mark.usefixtures("people")
 def test_a_code_that_is_seldom_confirmed_is_demoted(
-    dialint: Dialint, tmp_path: Path, write_log: Callable[..., Path]
+    dialint: Dialint, tmp_path: Path, write_log: WriteLog
 ) -> None:
-    path = verdicts(tmp_path / "v.jsonl", {f"d{i}": 0.9 for i in range(12)})
+    path = verdicts(tmp_path, {f"d{i}": 0.9 for i in range(12)})
     dialint("import", "logs", write_log(12))
     dialint("import", "verdicts", path)
     dialint("label", "project", "create", "r", "--codes", "C1", "--purpose", "review", "--prelabelled")
@@ -298,6 +273,3 @@ def test_a_code_that_is_seldom_confirmed_is_demoted(
     assert re.search(r"^e +C1 +12 +2 +17% +39% +suggestion", told, re.MULTILINE)
     assert told.splitlines()[-1].endswith(f"dialint score LOG --overrides {out}")
     assert read_overrides(out).demoted == {"C1": "people confirmed 2 of 12 findings of e"}
-    assert "finding" in dialint("label", "demote", "--least", 13).splitlines()[-1]
-    with pytest.raises(ConfigError):
-        dialint("label", "demote", "--below", 0)

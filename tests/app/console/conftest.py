@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from console_client import address_of, find_browser
-from console_records import make_dialogue, make_finding, make_verdict
+from console_client import ConsoleClient, address_of, find_browser
+from console_records import GIVEN, PASSWORD, add_account, make_dialogue, make_finding, make_verdict
 from patience import WAIT_MS, WAIT_S, wait_for
 from playwright.sync_api import sync_playwright
 from streamlit.components.v2 import manifest_scanner
@@ -30,7 +30,7 @@ import dialint.app.console.main
 import dialint.app.console.sign_in
 from dialint.app.console.launch import server_command, server_environment
 from dialint.app.console.middleware import hash_secret
-from dialint.app.console.sessions import SESSIONS, Client, LoginRateLimiter
+from dialint.app.console.sessions import SESSIONS, Client, LoginRateLimiter, Session
 from dialint.app.console.system import job
 from dialint.app.console.tasks.page_session import receive
 from dialint.detector.taxonomy import load_taxonomy
@@ -38,12 +38,17 @@ from dialint.labeling.store import accounts, authentication, dialogues, projects
 from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
-from dialint.labeling.store.records import Account, NewTask, Project
+from dialint.labeling.store.permissions import find_account_row
+from dialint.labeling.store.records import AccountRole, NewTask, Project
 
 SCRIPT = dialint.app.console.main.__file__
-PASSWORD = "a long enough one"
-GIVEN = "once-for the first time"
-PEOPLE = {"ann": "labeler", "ben": "labeler", "rob": "reviewer", "ria": "reviewer", "lea": "lead"}
+PEOPLE: dict[str, AccountRole] = {
+    "ann": "labeler",
+    "ben": "labeler",
+    "rob": "reviewer",
+    "ria": "reviewer",
+    "lea": "lead",
+}
 HOSTILE = (
     "😀 <img src=x onerror=\"document.title='owned'\"> <script>document.title='owned'</script> "
     "**bold** [link](javascript:alert(1)) \x1b[31mred\x1b[0m \u202eabc\u202c end"
@@ -56,9 +61,9 @@ def populate(place: str) -> None:
     upgrade(place)
     with Store.open(place) as store:
         accounts.create_first(store, "ada", GIVEN)
+        authentication.choose_password(store, "ada", GIVEN, PASSWORD)
         for name, role in PEOPLE.items():
-            accounts.create(store, "ada", Account(id=name, role=role), GIVEN)  # type: ignore[arg-type]
-            authentication.choose_password(store, name, GIVEN, PASSWORD)
+            add_account(store, name, role)
         texts = ("Where is my parcel?", "Anything else?", "My parcel!")
         last = {"hostile": HOSTILE}
         names = ("d1", "d2", "d3", "hostile", "d5")
@@ -138,6 +143,10 @@ class Page:
     def press(self, label: str, nth: int = 0) -> "Page":
         """Click the button of that label; the `nth` where there are several."""
         [each for each in self.test.button if each.label == label][nth].click()
+        return self.run()
+
+    def run(self) -> "Page":
+        """Run the page's script, as a change of a field does it."""
         self.test.run()
         assert not self.test.exception, self.test.exception
         return self
@@ -146,8 +155,7 @@ class Page:
         """Choose a page in the navigation."""
         known = self.test._registered_pages.items()
         self.test._page_hash = next(key for key, info in known if info["page_name"] == title)
-        self.test.run()
-        return self
+        return self.run()
 
     def fill(self, **values: str) -> "Page":
         """Type into the fields of a form, or choose in its boxes."""
@@ -158,9 +166,7 @@ class Page:
 
     def choose(self, label: str, value: Any, nth: int = 0) -> "Page":
         [each for each in self.test.selectbox if each.label == label][nth].set_value(value)
-        self.test.run()
-        assert not self.test.exception, self.test.exception
-        return self
+        return self.run()
 
     def enabled(self, label: str) -> bool:
         return not next(each for each in self.test.button if each.label == label).disabled
@@ -175,9 +181,7 @@ class Page:
         known = session.answer.applied.get(tab, 0)
         numbered = [{"seq": known + n, **event} for n, event in enumerate(events, 1)]
         receive(session, {"tab": tab, "draft": session.answer.key, "events": numbered})
-        self.test.run()
-        assert not self.test.exception, self.test.exception
-        return self
+        return self.run()
 
     def act(self, kind: str, name: str = "review", **more: Any) -> "Page":
         return self.send(name, {"kind": kind, **more})
@@ -219,6 +223,11 @@ class Page:
         return [each.label for each in self.test.button]
 
     @property
+    def text(self) -> str:
+        """The words, without the escapes that Markdown takes away."""
+        return self.words.replace("\\", "").replace("\u2060", "")
+
+    @property
     def words(self) -> str:
         """All that can be read but for the dialogue itself."""
         kinds = (
@@ -239,21 +248,29 @@ class Page:
 
 
 @pytest.fixture
-def open_page(place: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Page]:
-    """Opens the console as a new page of a browser, at the address of a page (`at`, with `query`); with a
-    name, signed in."""
+def open_page(
+    place: str, browser_of: Callable[[Any], "Browser"], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Page]:
+    """Opens the console as a new page of a browser, at the address of a page (`at`, with `query`): signed in as
+    `name`, or with a `password`, by the sign-in page."""
     monkeypatch.setenv("DIALINT_STORE", place)
 
     def opened(
-        name: str | None = None, password: str = PASSWORD, at: str | None = None, **query: str
+        name: str | None = None, password: str | None = None, at: str | None = None, **query: str
     ) -> Page:
         page = Page(AppTest.from_file(SCRIPT, default_timeout=WAIT_S))
         for key, value in query.items():
             page.test.query_params[key] = value
         if at is not None:
             page.test._page_hash = calc_hash(address_of(at))
-        page.test.run()
-        return page if name is None else page.fill(Name=name, Password=password).press("Sign in")
+        if name is not None and password is None:
+            with Store.open(place) as store:
+                row = store.read(lambda transaction: find_account_row(transaction, name))
+            assert row is not None
+            secret = SESSIONS.begin(Session(name, row.password_hash))
+            browser_of(page.test._session_state._state).session = hash_secret(secret)
+        page.run()
+        return page if password is None else page.fill(Name=name, Password=password).press("Sign in")
 
     return opened
 
@@ -283,6 +300,14 @@ def browser() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def context(browser: Any) -> Iterator[Any]:
+    """One context for all tests of a module, which loads Streamlit's page once."""
+    with browser.new_context() as context:
+        context.set_default_timeout(WAIT_MS)
+        yield context
 
 
 @dataclass
@@ -338,24 +363,44 @@ def server(request: pytest.FixtureRequest, place: str) -> Iterator[Server]:
     if "own_server" not in request.fixturenames:
         yield request.getfixturevalue("shared_server")
         return
-    server = Server(place, _free_port())
+    with_provider = "config_file" in request.fixturenames
+    server = Server(
+        place, _free_port(), oidc=request.getfixturevalue("config_file") if with_provider else None
+    )
     server.start()
     yield server
     server.kill()
 
 
-def _sign_in(page: Any, port: int, name: str) -> None:
-    page.goto(f"http://127.0.0.1:{port}/")
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("button", name="Sign out").wait_for(timeout=WAIT_MS)
+@pytest.fixture
+def wire(server: Server) -> Iterator[Callable[[str | None], ConsoleClient]]:
+    """Connects to the server as a page of a browser does it, signed in as somebody or as nobody."""
+    with ExitStack() as clients:
+
+        def connected(name: str | None) -> ConsoleClient:
+            client = clients.enter_context(closing(ConsoleClient(server.port)))
+            if name is not None:
+                client.sign_in(name, PASSWORD)
+            return client
+
+        yield connected
+
+
+def _sign_in(page: Any, port: int, name: str, address: str = "") -> None:
+    client = ConsoleClient(port)
+    client.sign_in(name, PASSWORD)
+    client.close()
+    url = f"http://127.0.0.1:{port}/"
+    page.context.clear_cookies()
+    page.context.add_cookies([{"name": key, "value": of, "url": url} for key, of in client.cookies.items()])
+    page.goto(f"{url}{address}")
+    page.get_by_text("Signed in as").first.wait_for(state="attached", timeout=WAIT_MS)
     _settle(page)
 
 
 @pytest.fixture(scope="session")
-def signed_in() -> Callable[[Any, int, str], None]:
-    """Signs in on a page of a real browser."""
+def signed_in() -> Callable[..., None]:
+    """Signs in by the protocol of the page, and opens an address of the console in a page of a real browser."""
     return _sign_in
 
 
@@ -376,26 +421,22 @@ def settle() -> Callable[[Any], None]:
 
 
 @pytest.fixture
-def page_of(browser: Any, server: Server) -> Iterator[Callable[..., Any]]:
-    """Opens a page in a browser of its own, signed in as somebody, at an address of the console. At the end
-    no browser has logged an error."""
-    contexts, errors = [], []
+def page_of(context: Any, server: Server) -> Iterator[Callable[..., Any]]:
+    """Opens a page, signed in as somebody, at an address of the console. At the end no page has logged an error."""
+    pages, errors = [], []
 
     def opened(name: str, address: str = "", width: int = 1280, height: int = 800) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": height})
-        contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
         page.on("console", lambda each: errors.append(each.text) if each.type == "error" else None)
         page.on("pageerror", lambda each: errors.append(str(each)))
-        _sign_in(page, server.port, name)
-        if address:
-            page.goto(f"http://127.0.0.1:{server.port}/{address}")
+        _sign_in(page, server.port, name, address)
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     lost = ("WebSocket", "ERR_CONNECTION", "disconnected")  # of a connection that a test has cut
     assert [each for each in errors if not any(word in each for word in lost)] == []
 
@@ -420,30 +461,30 @@ class Browser:
 
 
 @pytest.fixture
-def one_browser(throttle: LoginRateLimiter, monkeypatch: pytest.MonkeyPatch) -> Browser:
-    """The browser that all pages of a test are tabs of."""
+def one_browser(browser_of: Callable[[Any], Browser], monkeypatch: pytest.MonkeyPatch) -> Browser:
+    """The browser that all pages of a test are tabs of; they sign in by the sign-in page."""
     browser = Browser()
     put_before(monkeypatch, lambda: browser)
     return browser
 
 
 @pytest.fixture(autouse=True)
-def throttle(monkeypatch: pytest.MonkeyPatch) -> LoginRateLimiter:
-    """Tries at passwords in one test do not count in the next."""
-    new = LoginRateLimiter()
-    monkeypatch.setattr(dialint.app.console.sign_in, "RATE_LIMITER", new)
-    # AppTest has no connection that says who is there
-    # each page of a test is a browser of its own; a test of tabs patches it again
+def browser_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Browser]:
+    """The browser of a page by the page's session state, as AppTest has no connection that says who is there:
+    each page of a test is in one of its own. Tries at passwords in one test do not count in the next."""
+    monkeypatch.setattr(dialint.app.console.sign_in, "RATE_LIMITER", LoginRateLimiter())
     browsers: dict[int, tuple[Any, Browser]] = {}
+
+    def find(state: Any) -> Browser:
+        return browsers.setdefault(id(state), (state, Browser()))[1]
 
     def of_this_page() -> Browser:
         context = get_script_run_ctx()
         assert context is not None
-        state = context.session_state._state
-        return browsers.setdefault(id(state), (state, Browser()))[1]
+        return find(context.session_state._state)
 
     put_before(monkeypatch, of_this_page)
-    return new
+    return find
 
 
 def put_before(monkeypatch: pytest.MonkeyPatch, find: Callable[[], Browser]) -> None:

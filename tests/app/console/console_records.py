@@ -1,12 +1,14 @@
-"""Dialogues and findings for the tests of the console, and what its tests in a browser ask the page."""
+"""Accounts, dialogues and findings for the tests of the console, and what its tests in a browser ask the page."""
 
 from typing import Any
 
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.store import dialogues, tasks
+from dialint.detector.records import Dialogue, Finding, Severity, Turn, Verdict
+from dialint.labeling.store import accounts, authentication, dialogues, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NewTask
+from dialint.labeling.store.records import Account, AccountRole, NewTask
 
+PASSWORD = "a long enough one"
+GIVEN = "once-for the first time"
 IDLE = """() => {
   const work = document.querySelector(".dialint-work")?.work;
   return work && work.data && !work.draft.pending.length && !work.draft.busy;
@@ -26,6 +28,12 @@ SELECT = """([turn, words]) => {
 }"""
 
 
+def add_account(store: Store, name: str, role: AccountRole, **more: Any) -> None:
+    """An account with the password of all."""
+    accounts.create(store, "ada", Account(id=name, role=role, **more), GIVEN)
+    authentication.choose_password(store, name, GIVEN, PASSWORD)
+
+
 def make_dialogue(name: str, *texts: str, **more: Any) -> Dialogue:
     """Turns of the customer and the agent by turns."""
     turns = tuple(
@@ -36,18 +44,17 @@ def make_dialogue(name: str, *texts: str, **more: Any) -> Dialogue:
 
 def make_finding(
     code: str = "C1", turn: int = 1, quote: str = "Anything else?", probability: float = 0.91, start: int = 0,
-    reason: str = "The question was passed over.",
+    reason: str = "The question was passed over.", severity: Severity = "S2",
 ) -> Finding:  # fmt: skip
     return Finding(
-        code=code, turn=turn, severity="S2", probability=probability, quote=quote, start=start,
+        code=code, turn=turn, severity=severity, probability=probability, quote=quote, start=start,
         end=start + len(quote), reason=reason,
     )  # fmt: skip
 
 
 def make_verdict(name: str, *findings: Finding, **more: Any) -> Verdict:
-    return Verdict(
-        dialogue_id=name, release="model-7", taxonomy="1.0.0", status="scored", quality=75.0, findings=findings, **more
-    )  # fmt: skip
+    about: dict[str, Any] = {"release": "model-7", "taxonomy": "1.0.0", "status": "scored", "quality": 75.0}
+    return Verdict(dialogue_id=name, findings=findings, **{**about, **more})
 
 
 def add_to_review(

@@ -1,10 +1,6 @@
-"""Every page of the console under axe-core in a real browser, in the languages and on a phone.
+"""Every page of the console under axe-core in a real browser, in the languages and on a phone. The dark theme is left
+to the contrast of its colours (`test_console_theme`)."""
 
-`DIALINT_AXE_THEMES=light,dark` looks at both themes; without it the dark one is left to the contrast of its
-colours (`test_console_theme`).
-"""
-
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +11,6 @@ from patience import WAIT_MS
 from dialint.app.console.i18n import load_catalogue
 from dialint.app.console.pages import load_pages
 
-THEMES = os.environ.get("DIALINT_AXE_THEMES", "light").split(",")
 DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 360, "height": 780}
 WIDER = "document.documentElement.scrollWidth - window.innerWidth"
 Settle = Callable[[Any], None]
@@ -30,13 +25,11 @@ def violations(page: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.slow
 def test_no_page_has_a_serious_violation_or_is_wider_than_a_phone(
-    page_of: Callable[..., Any], server: Any, settle: Settle, theme: str
+    page_of: Callable[..., Any], server: Any, settle: Settle
 ) -> None:
     page = page_of("lea")
-    page.emulate_media(color_scheme=theme)
     failures: list[str] = []
     for entry in load_pages().values():
         if entry.is_hidden:

@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import re
 import threading
+import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,8 @@ from typing import Any
 
 import argon2
 import pytest
+from console_client import ConsoleClient, join_cookies, take_cookies
+from console_records import PASSWORD
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
@@ -201,8 +204,8 @@ def test_a_server_that_hashes_enough_says_so(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr(authentication, "HASH_WAIT_S", 0.01)
     monkeypatch.setattr(authentication, "_HASHING", threading.BoundedSemaphore(1))
     with authentication._limit_concurrency(), pytest.raises(Exception, match="E_BUSY"):
-        authentication.sign_in(store, "rob", "a long enough one")
-    assert authentication.sign_in(store, "rob", "a long enough one").account.id == "rob"
+        authentication.sign_in(store, "rob", PASSWORD)
+    assert authentication.sign_in(store, "rob", PASSWORD).account.id == "rob"
 
 
 def test_sessions_end_by_themselves_and_by_hand() -> None:
@@ -397,7 +400,7 @@ def stream(port: int, cookie: str, session: str | None = None) -> Iterator[Any]:
     words: Any = ["streamlit", "x", *([session] if session else [])]
     with connect(
         f"ws://127.0.0.1:{port}/_stcore/stream", origin=f"http://127.0.0.1:{port}",  # type: ignore[arg-type]
-        additional_headers={"Cookie": cookie}, subprotocols=words, max_size=2**26,
+        additional_headers={"Cookie": cookie}, subprotocols=words, max_size=2**26, close_timeout=1.0,
     ) as socket:  # fmt: skip
         yield socket
 
@@ -426,70 +429,51 @@ def answer(port: int, method: str, path: str, body: bytes = b"", **headers: str)
     return status
 
 
-def session_ids(page: Any) -> list[str]:
-    """The ids of Streamlit's sessions that a page of a browser gets from now on."""
-    found: list[str] = []
-
-    def note(frame: Any) -> None:
-        message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
-        if message.WhichOneof("type") == "new_session":
-            found.append(message.new_session.initialize.session_id)
-
-    page.on("websocket", lambda socket: socket.on("framereceived", note))
-    return found
-
-
 def test_the_id_of_a_session_is_no_way_into_it_at_the_real_server(
-    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None]
+    server: Any, wire: Callable[[str], ConsoleClient]
 ) -> None:
     port = server.port
     assert answer(port, "GET", "/_stcore/metrics") == 404
     assert answer(port, "GET", "/", Host="evil.test") == 421
     with pytest.raises(InvalidStatus), stream(port, ""):
         pass
-    page = browser.new_page()
-    sessions = session_ids(page)
-    signed_in(page, port, "rob")
-    cookies = {each["name"]: each["value"] for each in page.context.cookies()}
-    recognised = f"{BROWSER_COOKIE}={cookies[BROWSER_COOKIE]}"
+    owner = wire("rob")
+    own, _ = shown(owner.socket)
+    recognised = f"{BROWSER_COOKIE}={owner.cookies[BROWSER_COOKIE]}"
     for cookie in (OWN, recognised):  # a thief's browser, and what recognises the owner's
-        with stream(port, cookie, sessions[-1]) as socket:
+        with stream(port, cookie, own) as socket:
             session, got = shown(socket)
-        assert session != sessions[-1]
+        assert session != own
         assert b"Signed in as" not in got
-    with stream(port, f"{recognised}; {SESSION_COOKIE}={cookies[SESSION_COOKIE]}", sessions[-1]) as socket:
+    with stream(port, join_cookies(owner.cookies), own) as socket:
         session, got = shown(socket)  # the test can fail: with the cookie it is theirs
-    assert session == sessions[-1]
+    assert session == own
     assert b"Signed in as rob" in got
-    page.close()
 
 
 def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
-    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None]
+    server: Any, wire: Callable[[str], ConsoleClient]
 ) -> None:
     """At the real server: the cookie of a lead's browser is not enough without the page's XSRF token, and a
     file over the limit is refused before it is read."""
     port = server.port
     statuses: dict[str, list[int]] = {}
     for name in ("rob", "lea"):
-        context = browser.new_context()
-        page = context.new_page()
-        sessions = session_ids(page)
-        signed_in(page, port, name)
-        cookies = {each["name"]: each["value"] for each in context.cookies()}
+        client = wire(name)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health") as health:
+            take_cookies(client.cookies, health.headers)
         given = {
-            "cookie": "; ".join(f"{key}={value}" for key, value in cookies.items()),
-            "origin": f"http://127.0.0.1:{port}", "content_type": "multipart/form-data; boundary=x",
+            "cookie": join_cookies(client.cookies), "origin": f"http://127.0.0.1:{port}",
+            "content_type": "multipart/form-data; boundary=x",
         }  # fmt: skip
-        token = {"x_xsrftoken": cookies.get("_streamlit_xsrf", "")}
-        path = f"/_stcore/upload_file/{sessions[-1]}/{uuid.uuid4()}"
+        token = {"x_xsrftoken": client.cookies["_streamlit_xsrf"]}
+        path = f"/_stcore/upload_file/{shown(client.socket)[0]}/{uuid.uuid4()}"
         body = b'--x\r\ncontent-disposition: form-data; name="f"; filename="f"\r\n\r\nhi\r\n--x--\r\n'
         statuses[name] = [
             answer(port, "PUT", path, body, **given),
             answer(port, "PUT", path, body, **given, **token),
             answer(port, "PUT", path, b"", **given, **token, content_length=str(200 * 2**20 + 1)),
         ]
-        context.close()
     assert statuses == {"rob": [404] * 3, "lea": [403, 204, 413]}
 
 

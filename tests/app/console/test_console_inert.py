@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from console_records import PASSWORD, add_account
 from patience import WAIT_MS
 from playwright.sync_api import TimeoutError as Late
 
 import dialint.app.console
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.store import accounts, annotations, authentication, dialogues, projects, tasks
+from dialint.labeling.store import annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account, NewTask, Project
+from dialint.labeling.store.records import NewTask, Project
 
 FOLDER = Path(dialint.app.console.__file__).parent
 SAFE = {"safe_html", "safe_markdown", "safe_text", "explain_code", "table_cell", "link", "dialogue_link"}
@@ -181,10 +182,7 @@ def hostile(store: Store) -> Store:
     own = (SHORT, "C1")
     for project, _ in projects.list_projects(store, "lea"):
         projects.set_state(store, "lea", project.id, "closed")
-    accounts.create(
-        store, "ada", Account(id=NAME, role="reviewer", skills=(NAME,), agent=NAME), "once-for the first"
-    )
-    authentication.choose_password(store, NAME, "once-for the first", "a long enough one")
+    add_account(store, NAME, "reviewer", skills=(NAME,), agent=NAME)
     turns = tuple(
         Turn(index=n, role=role, text=HOSTILE, author=HOSTILE)  # type: ignore[arg-type]
         for n, role in enumerate(("customer", "agent", "system", "bot"))
@@ -286,9 +284,10 @@ def test_hostile_text_in_every_string(
     page.get_by_role("link", name="Your account").click()
     page.get_by_text("New password again").wait_for()
     assert "⟦RLO⟧" in look()
-    authentication.choose_password(hostile, "ada", "once-for the first time", "a long enough one")
     page.get_by_role("button", name="Sign out").click()
-    signed_in(page, server.port, "ada")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="Admin").click()
     page.wait_for_timeout(1000)
     look()

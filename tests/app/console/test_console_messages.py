@@ -1,12 +1,14 @@
 """What an error says is said in the language of the account."""
 
 import ast
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
 import pytest
+from console_records import PASSWORD
 from extract_texts import ERRORS
 from patience import wait_for
 from pydantic import ValidationError
@@ -14,12 +16,14 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 import dialint.app.console
+from dialint.app.cli import main
 from dialint.app.console import i18n
 from dialint.app.console import sessions as access
 from dialint.app.console.messages import explain, explain_as_sentence, explain_validation
 from dialint.app.console.middleware import SESSION
 from dialint.app.console.system import score_results as downloads
-from dialint.app.console.system.job import JOBS_VARIABLE, ScoreOptions, create_job
+from dialint.app.console.system.job import JOBS_VARIABLE, ScoreOptions, create_job, score_command
+from dialint.app.output import ERROR_FILE_VARIABLE
 from dialint.detector.errors import ConfigError, Message, WorldError
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store
@@ -56,7 +60,7 @@ CSV = "".join(
 def test_why_a_row_is_rejected_and_a_job_failed_is_said_in_the_language_of_the_account(
     open_page: Callable[..., Any], store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a process of its own found it."""
+    """Also where another process found it, and left it in the file of errors."""
     monkeypatch.setenv(JOBS_VARIABLE, str(tmp_path / "jobs"))
     accounts.save_preferences(store, "lea", accounts.Preferences(language="ru"))
 
@@ -65,14 +69,17 @@ def test_why_a_row_is_rejected_and_a_job_failed_is_said_in_the_language_of_the_a
         return "\n".join([page.words, *cells]).replace("\\", "")
 
     page = open_page("lea").go(i18n.load_catalogue("ru").gettext("Score"))
-    page.test.file_uploader[0].set_value(("log.csv", CSV.encode(), "application/octet-stream")).run()
-    assert not page.test.exception, page.test.exception
+    page.test.file_uploader[0].set_value(("log.csv", CSV.encode(), "application/octet-stream"))
+    page.run()
     for text in ("ячеек: 2", "ячеек: 3, как в заголовке", "CSV, по сообщению в строке"):
         assert text in words()
     job = create_job(tmp_path / "jobs" / f"{1:016x}", "lea", "log.jsonl", b'{"id": "a", "turns": 7}\n' * 20)
     job.update(options=ScoreOptions())
-    job.start()
-    wait_for(lambda: job.state == "failed")
+    monkeypatch.setenv(ERROR_FILE_VARIABLE, str(job.error))
+    monkeypatch.setenv("DIALINT_DEBUG", "1")  # leaves the filters of warnings as they are
+    monkeypatch.setattr(sys, "argv", ["dialint", *score_command(job)[3:]])
+    with pytest.raises(SystemExit):
+        main()
     page = open_page("lea").go(i18n.load_catalogue("ru").gettext("Score"))
     failed = "log.jsonl: первые записи (20) все с ошибками, чаще всего E_TYPE (20), как в строке 20, turns: "
     assert f"Сбой запуска: E_TOO_MANY_BAD: {failed}" in words()
@@ -188,7 +195,7 @@ def test_a_click_while_the_database_is_away_says_so_and_works_when_it_is_back(
         page.act("save")
         assert "does not answer, try again in a moment" in page.words
         stranger = open_page()
-        stranger.fill(Name="lea", Password="a long enough one").press("Sign in")
+        stranger.fill(Name="lea", Password=PASSWORD).press("Sign in")
         assert "does not answer, try again in a moment" in stranger.words
     assert saved() == []
     wait_for(lambda: "does not answer" not in page.act("save").words, "the page does not go on")

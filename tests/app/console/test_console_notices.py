@@ -20,11 +20,10 @@ from dialint.app.console.messages import (
     set_secret,
 )
 from dialint.app.console.system import retention
-from dialint.labeling.store import accounts, authentication, erasure
+from dialint.labeling.store import accounts, erasure
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, StoreRefused
 
-GIVEN, PASSWORD = "once-for the first time", "a long enough one"
 Open = Callable[..., Any]
 
 
@@ -103,7 +102,6 @@ def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
     erasure_of = erasure.erase
     monkeypatch.setattr(retention.erasure, "erase", erase)
     monkeypatch.setattr(retention.erasure, "scrub", lambda store, actor: "VACUUM")
-    authentication.choose_password(store, "ada", GIVEN, PASSWORD)
     admin = Account(id="ada", role="admin")
     with attempt(ADMIN) as done:
         done(retention._erase(store, admin, ["d1"], "ticket 7", True, True))

@@ -243,17 +243,14 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path, lines: str) -> No
         oidc.read_config(path)
 
 
-@pytest.mark.usefixtures("own_server")
+@pytest.mark.usefixtures("own_server", "config_file")
 def test_signing_in_by_the_provider_in_a_browser(
-    place: str, server: Any, provider: FakeProvider, config_file: Path, browser: Any
+    place: str, server: Any, provider: FakeProvider, browser: Any
 ) -> None:
     """The console is at localhost, the provider at 127.0.0.1: two sites for the browser."""
     who = Identity(issuer=provider.issuer, subject="person-1")
     with Store.open(place) as store:
         accounts.create(store, "ada", Account(id="pat", role="reviewer"))
-    server.kill()
-    server.oidc = config_file
-    server.start()
     home = f"http://localhost:{server.port}/"
     context = browser.new_context()
     page = context.new_page()

@@ -3,18 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from console_records import GIVEN, PASSWORD
 from patience import WAIT_S
 from streamlit.testing.v1 import AppTest
 
-from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import FREE_TRIES
-from dialint.labeling.store import authentication
+from dialint.labeling.store import accounts, authentication
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account
 
-PAGES = {page.title: page for page in load_pages().values()}
-
-PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
 
@@ -39,6 +36,7 @@ def test_too_many_wrong_passwords_have_to_wait(open_page: Open) -> None:
 
 def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: Open, store: Store) -> None:
     once, own = GIVEN, "my very own word"
+    accounts.set_password(store, "ada", "ada", once)
     page = open_page("ada", once)
     assert "Choose your own" in page.words
     assert page.labels == ["Change password", "Back"]
@@ -54,21 +52,21 @@ def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: 
         assert said in page.test.error[0].value
         assert page.labels == ["Change password", "Back"]
     page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
-    assert "Your password was changed." in page.words.replace("\\", "")
+    assert "Your password was changed." in page.text
     assert "This page is not open to your role." not in page.go("Admin").words
     assert authentication.sign_in(store, "ada", own).account.role == "admin"
 
 
 def test_another_tab_is_signed_in_and_out_with_the_first(open_page: Open, one_browser: Any) -> None:
-    first = open_page("rob")
+    first = open_page("rob", PASSWORD)
     second = open_page()
     assert "Sign in" not in second.labels
-    assert "rob (reviewer)" in second.words.replace("\\", "")
+    assert "rob (reviewer)" in second.text
     ended = one_browser.session
     second.press("Sign out")
     assert second.labels == ["Sign in"]
     one_browser.session = ended  # which the connection of the first tab was opened with
-    first.test.run()
+    first.run()
     assert first.labels == ["Sign in"]
     assert "You were signed out" in first.words
 
@@ -78,10 +76,10 @@ def test_a_new_password_ends_the_sessions_of_the_old_one(open_page: Open) -> Non
     new = "another very long one"
     changed.go("Your account").fill(Password_now=PASSWORD, New_password=new, New_password_again=new)
     changed.press("Change password")
-    stale.test.run()
+    stale.run()
     assert stale.labels == ["Sign in"]
-    changed.test.run()
-    assert "rob (reviewer)" in changed.words.replace("\\", "")
+    changed.run()
+    assert "rob (reviewer)" in changed.text
 
 
 def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, saved: Saved) -> None:

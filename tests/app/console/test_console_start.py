@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from console_records import make_finding, make_verdict
 
 from dialint.app.commands.console import ConsoleConfig
 from dialint.app.console.demo import AGENT, APPEALS, CONTROL_SHARE, LABEL, REVIEW, SAMPLE, make_demo
 from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, server_command, server_environment
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.read import load_dialogues
-from dialint.detector.records import Finding, Verdict
 from dialint.labeling.store import authentication, leases, projects, task_view, tasks
 from dialint.labeling.store.coaching import list_notes
 from dialint.labeling.store.database.transactions import Store
@@ -66,16 +66,8 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
     found = list(load_dialogues([str(SAMPLE)]).values())
     assert len(found) == 78
     where = next(turn for turn in found[0].turns if turn.role == "agent")
-    quote = where.text[:5]
-    said = [
-        Verdict(
-            dialogue_id=each.id, release="embedded-3", taxonomy="1.0.0", status="scored", quality=92.0,
-            findings=(
-                Finding(code="C1", turn=where.index, severity="S2", probability=0.7, quote=quote, start=0, end=5, reason=""),
-            ) if each.id == found[0].id else (),
-        )
-        for each in found
-    ]  # fmt: skip
+    error = make_finding(turn=where.index, quote=where.text[:5], probability=0.7)
+    said = [make_verdict(found[0].id, error), *(make_verdict(each.id) for each in found[1:])]
     place = str(tmp_path / "store.sqlite")
     people = make_demo(place, said)
     assert set(people) == {"labeler", "reviewer", "expert", "lead", "admin", "agent"}

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def test_text_and_links_can_be_read_on_both_backgrounds(mode: str) -> None:
     assert contrast("#ffffff", colors["primaryColor"]) >= AA  # the label of a primary button
 
 
+@cache
 def messages() -> set[str]:
     """All texts of the screens and of the errors that reach them, as `make translations` finds them."""
     mappings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["babel"]["mappings"]

@@ -1,5 +1,6 @@
 """`dialint score --judge http:` with servers and models that answer wrongly: what can be read is read, what cannot
-is asked for once more and is then a failure, and nothing that failed is clean."""
+is asked for once more and is then a failure, and nothing that failed is clean. What can be read of an answer is
+in `tests/detector/judge/test_reading.py`."""
 
 from __future__ import annotations
 
@@ -66,44 +67,24 @@ def unusable(mutate: Callable[[dict[str, Any]], Any], complaint: str = "no JSON 
     return Mode(mutate, "failed", "failed", complaint)
 
 
-def only_rude(mutate: Callable[[dict[str, Any]], Any], complaint: str) -> Mode:
-    return Mode(mutate, "failed", "clean", complaint)
-
-
-EMPTY = '{"notes": "", "errors": []}'
 MODES = {
     "parts": Mode(said(lambda right: [{"type": "text", "text": right[:9]}, {"type": "text", "text": right[9:]}])),
     "fence and words": Mode(said(lambda right: f"Sure!\n```json\n{right}\n```\nAnything else {{here}}?")),
-    "closed thoughts": Mode(said(lambda right: f"<think>\n{EMPTY}\n</think>\n\n{right}")),
-    "capital letters": Mode(said(str.upper)),
-    "code with its name": Mode(listed(code="t1: Rude or dismissive")),
-    "turn as text": Mode(listed(turn="1")),
-    "percentage": Mode(listed(probability="90%")),
-    "two objects": Mode(said(lambda right: f"{EMPTY} No, wait: {right}")),
     "thoughts beside it": Mode(said(lambda right: right, reasoning_content="Let me see")),
     "huge": Mode(said(lambda right: right.replace("simulated", "{" * 2_000_000, 1))),
     "whole, and then no end": Mode(said(lambda right: right + " \n" * 5000, _finish_reason="length")),
     "wrong content type": Mode(said(lambda right: right), content_type="text/html"),
     "quote of the customer": Mode(listed(quote="Where is it?"), rude="clean"),
     "thoughts alone": unusable(said(lambda _: None, reasoning_content="Let me see", _finish_reason="length")),
-    "open thoughts": unusable(said(lambda right: f"<think>Okay, {right}", _finish_reason="length")),
     "refusal": unusable(said(lambda _: None, refusal="I can't help with that.")),
     "picture": unusable(said(lambda _: [{"type": "image_url", "image_url": {"url": "x"}}])),
     "words": unusable(said(lambda _: "There is no error.")),
-    "no errors": unusable(said(lambda _: '{"probability": 0.0, "reason": "all good"}')),
-    "errors as an object": unusable(said(lambda _: '{"notes": "", "errors": {}}')),
     "cut": unusable(said(lambda right: right[:-2], _finish_reason="length")),
-    "trailing commas": unusable(said(lambda right: f"{right[:-2]},],}}")),
-    "a key twice": unusable(said(lambda right: f'{right[:-1]}, "Errors": []}}')),
-    "Python": unusable(said(lambda right: str(json.loads(right)))),
     "no choices": unusable(lambda data: {**data, "choices": []}),
     "an error as a success": unusable(lambda data: {"error": {"message": "overloaded"}}),
     "a page": unusable(lambda data: b"<html><body>504</body></html>"),
     "events": unusable(lambda data: b"data: " + json.dumps(data).encode() + b"\n\ndata: [DONE]\n"),
-    "not a number": only_rude(listed(probability=float("nan")), "no number from 0 to 1"),
-    "turn of the customer": only_rude(listed(turn=0), "no turn of the support side; those are 1"),
-    "unknown code": only_rude(listed(code="Z9"), '"code" is not one of L1'),
-    "names alone": only_rude(said(lambda right: right.replace('[{"turn"', '["T1", {"turn"')), "not an object"),
+    "unknown code": Mode(listed(code="Z9"), "failed", "clean", '"code" is not one of L1'),
 }  # fmt: skip
 
 

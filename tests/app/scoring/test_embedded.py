@@ -10,21 +10,13 @@ import pytest
 from dialint.app.commands.verify import verify_path
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.records import Verdict
 from dialint.detector.release import EMBEDDED, Release
+from dialint.detector.verdict_files import read_verdicts
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "app/sample/dialogues.jsonl"
+LABELS = [json.loads(line) for line in (ROOT / "app/sample/labels.jsonl").read_text().splitlines()]
 REQUIRED = {"L1", "T1", "M2", "M3", "C1", "U2", "V2", "R1"}
-
-
-@pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
-    out = tmp_path_factory.mktemp("scored") / "verdicts.jsonl"
-    config = ScoreConfig(out=out, quiet=True)
-    assert run([str(SAMPLE)], config) == 0
-    rows = [Verdict.model_validate_json(line) for line in out.read_bytes().splitlines()]
-    return {verdict.dialogue_id: verdict for verdict in rows}
 
 
 def test_it_is_small_whole_and_says_what_it_covers() -> None:
@@ -40,18 +32,20 @@ def test_it_is_small_whole_and_says_what_it_covers() -> None:
 
 @pytest.mark.new_interpreter
 @pytest.mark.slow
-def test_every_dialogue_of_the_sample_has_one_verdict(verdicts: dict[str, Verdict]) -> None:
+def test_every_dialogue_of_the_sample_has_one_verdict(tmp_path: Path) -> None:
     ids = [json.loads(line)["dialogue_id"] for line in SAMPLE.read_text().splitlines()]
-    assert sorted(verdicts) == sorted(ids)
-    assert {verdict.status for verdict in verdicts.values()} == {"scored"}
+    assert run([str(SAMPLE)], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True)) == 0
+    verdicts = list(read_verdicts(tmp_path / "v.jsonl"))
+    assert [verdict.dialogue_id for verdict in verdicts] == ids
+    assert {verdict.status for verdict in verdicts} == {"scored"}
 
 
-def test_it_finds_errors_that_stand_in_the_sample(verdicts: dict[str, Verdict]) -> None:
+def test_it_finds_errors_that_stand_in_the_sample(scanned_sample: tuple[Path, Path]) -> None:
     """The sample is no exam and far from the training data; this only says that the release is alive."""
-    labels = [json.loads(line) for line in (ROOT / "app/sample/labels.jsonl").read_text().splitlines()]
-    true = {(label["dialogue_id"], label["turn"], label["code"]) for label in labels}
-    found = {(v.dialogue_id, finding.turn, finding.code) for v in verdicts.values() for finding in v.findings}
+    verdicts = list(read_verdicts(scanned_sample[1]))
+    true = {(label["dialogue_id"], label["turn"], label["code"]) for label in LABELS}
+    found = {(each.dialogue_id, one.turn, one.code) for each in verdicts for one in each.findings}
     assert len(found & true) >= 10
     assert {code for _, _, code in found & true} >= {"L1", "M2", "V2"}
-    suggested = {(v.dialogue_id, each.turn, each.code) for v in verdicts.values() for each in v.suggestions}
+    suggested = {(each.dialogue_id, one.turn, one.code) for each in verdicts for one in each.suggestions}
     assert {code for _, _, code in suggested & true} >= {"E4", "T2"}

@@ -1,7 +1,6 @@
 """Faults that `dialint score` survives: F1 F2 F3 F20 F22. Real processes, really killed."""
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from dialint.detector.verdict_files import manifest_path, read_verdicts
 
 WriteLog = Callable[..., Path]
 Forked = Callable[..., dict[str, Any]]
-KILLS = int(os.environ.get("DIALINT_KILLS", "20"))
+KILLS = 20
 FORMATS = ("jsonl", "parquet", "xml")  # csv goes the way of parquet, sarif that of xml
 PLACES_OF_FULL_DISK = {"jsonl": 30, "parquet": 10, "xml": 10}
 
@@ -140,7 +139,7 @@ def test_f20_asked_to_stop_under_load(
     folder = made(tmp_path / "stopped")
     about = {"stop_at": 3, "stop_with": name}
     if grace == "chunk is dropped":
-        about |= {"grace_s": 1, "pause_s": 1.3}
+        about |= {"grace_s": 0.3, "pause_s": 0.6}
     outcome = forked(log, folder / "v.jsonl", about)
     done = 12 if grace == "chunk is finished" else 8
     assert outcome["status"] == code
@@ -244,9 +243,7 @@ def test_an_output_moved_away_before_its_manifest_is_made_anew_on_restart(
 
 
 @pytest.mark.slow
-def test_a_chunk_of_large_dialogues_ends_early(
-    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_a_chunk_of_large_dialogues_ends_early(tmp_path: Path, peak_kib: Callable[..., int]) -> None:
     """Memory is that of a few dialogues of a megabyte, however many there are."""
     peaks = []
     for n in (40, 80):
@@ -255,14 +252,11 @@ def test_a_chunk_of_large_dialogues_ends_early(
             for number in range(n):
                 turns = [{"role": "agent", "text": chr(97 + number % 26) * 50_000}] * 20
                 file.write(json.dumps({"id": f"d{number}", "turns": turns}) + "\n")
-        with start(log, tmp_path / f"{n}.v.jsonl", {"memory": True}, chunk_size=128) as process:
-            printed, errors = process.communicate()
-        assert process.returncode == 0, errors
-        peaks.append(int(printed))
+        peaks.append(peak_kib(log, tmp_path / f"{n}.v.jsonl", chunk_size=128))
     assert peaks[1] < peaks[0] + 20 * 1024  # kept, 40 more would take 40 MB
 
 
-HANGS = {"hang_at": "d5", "watch": {"dialogue_seconds": 1.0}}
+HANGS = {"hang_at": "d5", "watch": {"dialogue_seconds": 0.5}}
 
 
 def test_a_dialogue_that_hangs_is_failed_and_the_others_have_the_same_bytes(
@@ -272,7 +266,7 @@ def test_a_dialogue_that_hangs_is_failed_and_the_others_have_the_same_bytes(
     expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")["v.jsonl"].splitlines()
     outcome = forked(log, made(tmp_path / "hung") / "v.jsonl", HANGS, max_failed=0.2)
     assert outcome["status"] == 0
-    assert outcome["err"] == "dialint: dialogue 'd5': E_TIMEOUT: over 1 seconds\n"
+    assert outcome["err"] == "dialint: dialogue 'd5': E_TIMEOUT: over 0.5 seconds\n"
     lines = (tmp_path / "hung" / "v.jsonl").read_bytes().splitlines()
     assert json.loads(lines[5])["failure"] == "E_TIMEOUT"
     assert lines[:5] + lines[6:] == expected[:5] + expected[6:]
@@ -287,7 +281,7 @@ def test_a_job_killed_while_a_dialogue_hangs_gets_past_it(
 ) -> None:
     log, out = write_log(10), tmp_path / "v.jsonl"
     forever = {"hang_at": "d5", "watch": {"dialogue_seconds": 3600.0}}
-    assert forked(log, out, {**forever, "kill_after_s": 1.0})["status"] == -signal.SIGKILL
+    assert forked(log, out, {**forever, "kill_after_s": 0.5})["status"] == -signal.SIGKILL
     assert forked(log, out, HANGS, max_failed=0.2)["status"] == 0
     assert [verdict.failure for verdict in read_verdicts(out)] == [None] * 5 + ["E_TIMEOUT"] + [None] * 4
 

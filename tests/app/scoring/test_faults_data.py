@@ -1,9 +1,7 @@
 """Faults of data around `dialint score`: F16 (bad lines), F19 (flipped bits), F21 (memory)."""
 
 import json
-import os
 import random
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -86,28 +84,14 @@ def test_f19_every_flipped_bit_is_found(
     assert len(list(read_verdicts(out))) == 20
 
 
-def peak_kib(
-    tmp_path: Path, write_log: WriteLog, start: Callable[..., subprocess.Popen[str]], n: int, ending: str
-) -> int:
-    log = write_log(n, f"{n}.jsonl")
-    options = {"chunk_size": 128, "all_probabilities": True}
-    with start(log, tmp_path / f"v{n}.{ending}", {"memory": True}, **options) as process:
-        printed, errors = process.communicate()
-    assert process.returncode == 0, errors
-    return int(printed)
-
-
 @pytest.mark.parametrize(("ending", "few", "many"), [("jsonl", 2_000, 15_000), ("parquet", 12_000, 24_000)])
 @pytest.mark.slow
 def test_f21_memory_is_flat(
-    tmp_path: Path,
-    write_log: WriteLog,
-    start: Callable[..., subprocess.Popen[str]],
-    ending: str,
-    few: int,
-    many: int,
+    tmp_path: Path, write_log: WriteLog, peak_kib: Callable[..., int], ending: str, few: int, many: int
 ) -> None:
     """A Parquet output holds one row group in memory, which `few` must fill already."""
-    many = int(os.environ.get("DIALINT_MEMORY_DIALOGUES", many))
-    small, large = (peak_kib(tmp_path, write_log, start, n, ending) for n in (few, many))
+    options = {"chunk_size": 128, "all_probabilities": True}
+    small, large = (
+        peak_kib(write_log(n, f"{n}.jsonl"), tmp_path / f"v{n}.{ending}", **options) for n in (few, many)
+    )
     assert large < small + MEMORY_SLACK_KIB

@@ -11,10 +11,9 @@ from languages_corpus import dialogues
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.errors import TooManyBad
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
-from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.records import Verdict
 from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.detector.watchdog import WatchConfig
 
@@ -133,19 +132,6 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
     assert counts["not_judged_with_s1_or_s2"] == 1
 
 
-def test_fail_on_does_not_vouch_for_what_was_not_judged(log: Path, tmp_path: Path) -> None:
-    german = written(
-        tmp_path / "german.jsonl", {"d": [CHATS["german"][0], ("agent", "Ich sehe gern für Sie nach.")]}
-    )
-    with pytest.raises(TooManyBad, match=r"E_NOT_JUDGED.*1 of 1 dialogues"):
-        scored(german, tmp_path / "v.jsonl", fail_on="S2")
-    assert next(iter(read_verdicts(tmp_path / "v.jsonl"))).status == "not_judged"
-    with pytest.raises(TooManyBad, match="E_NOT_JUDGED"):  # done already, and still no gate
-        scored(german, tmp_path / "v.jsonl", fail_on="S2")
-    assert scored(german, tmp_path / "w.jsonl", fail_on="S2", max_failed=1.0)
-    assert scored(german, tmp_path / "x.jsonl")
-
-
 def test_a_forced_language_is_taken_as_it_is(log: Path, tmp_path: Path) -> None:
     forced = scored(log, tmp_path / "de.jsonl", "de")
     assert {verdict.status for verdict in forced.values()} == {"not_judged"}
@@ -153,18 +139,16 @@ def test_a_forced_language_is_taken_as_it_is(log: Path, tmp_path: Path) -> None:
     assert all(not verdict.not_judged for verdict in forced.values())
 
 
-@pytest.mark.parametrize(("language", "n"), [("de", 200), ("es", 200), ("fr", 200), ("ru", 30)])
+@pytest.mark.parametrize(("language", "n"), [("de", 75), ("es", 75), ("fr", 75), ("ru", 30)])
 def test_correct_dialogues_are_hardly_ever_flagged(language: str, n: int, tmp_path: Path) -> None:
     """At most one agent turn of 100. All that the texts are drawn from was written here."""
     corpus = [*dialogues(language, n)]
     log = tmp_path / "log.jsonl"
-    log.write_text("\n".join(map(_line, corpus)) + "\n", encoding="utf-8")
+    fields = {"id", "language", "turns"}
+    lines = [one.model_dump_json(include=fields, exclude_none=True) for one in corpus]
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
     verdicts = scored(log, tmp_path / "v.jsonl")
     turns = sum(turn.role == "agent" for one in corpus for turn in one.turns)
     flagged = {(name, finding.turn) for name, verdict in verdicts.items() for finding in verdict.findings}
     assert len(flagged) <= turns / 100
     assert {verdict.status for verdict in verdicts.values()} == {"not_judged"}
-
-
-def _line(dialogue: Dialogue) -> str:
-    return dialogue.model_dump_json(include={"id", "language", "turns"}, exclude_none=True)

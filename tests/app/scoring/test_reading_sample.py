@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,8 @@ def test_what_a_strong_model_reads_is_measured_and_found(
     labels = {(own.dialogue_id, own.turn, own.code) for example in read_sample() for own in example.labels}
     assert len(found & labels) >= 0.9 * len(labels)
     assert len(found & labels) >= 0.95 * len(found)
-    again = ScoreConfig(**{**vars(config), "out": tmp_path / "w.jsonl"})
+    again = replace(config, out=tmp_path / "w.jsonl", limit=5)
     assert run([str(SAMPLE / "dialogues.jsonl")], again, None, engine) == 0
-    assert len(engine.requests) == 3 * n_measured
-    assert (tmp_path / "v.jsonl").read_bytes() == (tmp_path / "w.jsonl").read_bytes()
+    assert 5 <= len(engine.requests) - 2 * n_measured <= 10
+    first, second = ((tmp_path / name).read_bytes().splitlines() for name in ("v.jsonl", "w.jsonl"))
+    assert first[:5] == second

@@ -44,6 +44,31 @@ PLACED = [
 ]  # fmt: skip
 
 
+REJECTS = [
+    {
+        "file": "bad.jsonl", "line": 1, "code": "E_ID", "found": "none", "expected": "a string", "dialogue_id": None,
+    },
+    {"file": "z.jsonl", "line": 9, "code": "E_NUL", "found": "x\x00", "expected": "text", "dialogue_id": "q"},
+]  # fmt: skip
+
+
+def junit(fail_on: Any, placed: Any = PLACED, rejects: Any = REJECTS) -> ElementTree.Element:
+    out, files = io.BytesIO(), ["bad.jsonl", "logs/a b.jsonl", "unread.jsonl", "z.jsonl"]
+    write_junit(placed, rejects, out, TAXONOMY, fail_on, files, io.BytesIO())
+    return ElementTree.fromstring(out.getvalue())
+
+
+def sarif(placed: Any = PLACED, rejects: Any = REJECTS) -> dict[str, Any]:
+    """The only run of a log, whose other keys are checked."""
+    out = io.BytesIO()
+    write_sarif(placed, rejects, out, TAXONOMY, "0.1.0", io.BytesIO())
+    log = json.loads(out.getvalue())
+    assert log.keys() == {"$schema", "version", "runs"}
+    (run_,) = log["runs"]
+    found: dict[str, Any] = run_
+    return found
+
+
 def test_text_says_each_thing_once() -> None:
     def told(reason: str) -> str:
         found = finding("C1", "S2").model_copy(update={"reason": reason, "probability": 0.999999})
@@ -63,15 +88,12 @@ def test_prepared_lines_are_shown_once() -> None:
     )
     assert "the quote" in as_text(verdict, TAXONOMY, shown)
     assert as_text(verdict, TAXONOMY, shown) == "d   quality 1\n  1 more in prepared lines, shown above\n"
-    out = io.BytesIO()
     located = [LocatedVerdict(verdict, "z.jsonl", line) for line in (7, 8)]
-    write_sarif(located, [], out, TAXONOMY, "0.1.0", io.BytesIO())
-    (result,) = json.loads(out.getvalue())["runs"][0]["results"]
+    (result,) = sarif(located)["results"]
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
     suggested = verdict.model_copy(update={"findings": (), "suggestions": (prepared,)})
-    out = io.BytesIO()
-    write_sarif([LocatedVerdict(suggested, "z.jsonl", 6), *located], [], out, TAXONOMY, "0.1.0", io.BytesIO())
-    levels = [one["properties"]["kind"] for one in json.loads(out.getvalue())["runs"][0]["results"]]
+    results = sarif([LocatedVerdict(suggested, "z.jsonl", 6), *located])["results"]
+    levels = [one["properties"]["kind"] for one in results]
     assert levels == ["suggestion", "finding"], "a suggestion hides no finding"
 
 
@@ -85,10 +107,7 @@ SUGGESTED = LocatedVerdict(
 @pytest.mark.parametrize("fail_on", [None, "S1", "S4"])
 def test_a_suggestion_never_fails_in_junit(fail_on: Any) -> None:
     both = SUGGESTED.verdict.model_copy(update={"findings": (finding("L2", "S4"),), "dialogue_id": "both"})
-    out = io.BytesIO()
-    placed = [SUGGESTED, LocatedVerdict(both, "z.jsonl", 8)]
-    write_junit(placed, [], out, TAXONOMY, fail_on, ["z.jsonl"], io.BytesIO())
-    (suite,) = ElementTree.fromstring(out.getvalue())
+    (suite,) = junit(fail_on, [SUGGESTED, LocatedVerdict(both, "z.jsonl", 8)], [])
     alone, mixed = suite.findall("testcase")
     assert suite.get("failures") == ("0" if fail_on == "S1" else "1")
     assert list(alone) == [], "a suggestion is left out"
@@ -98,30 +117,13 @@ def test_a_suggestion_never_fails_in_junit(fail_on: Any) -> None:
 
 
 def test_a_suggestion_is_a_note_in_sarif() -> None:
-    out = io.BytesIO()
-    write_sarif([SUGGESTED], [], out, TAXONOMY, "0.1.0", io.BytesIO())
-    results = json.loads(out.getvalue())["runs"][0]["results"]
+    results = sarif([SUGGESTED], [])["results"]
     assert [(one["ruleId"], one["level"], one["properties"]["kind"]) for one in results] == [
         ("V2", "note", "suggestion"), ("L1", "note", "suggestion"),
     ]  # fmt: skip
     assert results[0]["message"]["text"].startswith("Suggestion, not counted: V2 Asks for secrets: because")
     assert (results[0]["properties"]["start"], results[0]["properties"]["end"]) == (2, 9)
-    assert {one["properties"]["kind"] for one in sarif()["runs"][0]["results"]} == {"finding"}
-
-
-REJECTS = [
-    {
-        "file": "bad.jsonl", "line": 1, "code": "E_ID", "found": "none", "expected": "a string", "dialogue_id": None,
-    },
-    {"file": "z.jsonl", "line": 9, "code": "E_NUL", "found": "x\x00", "expected": "text", "dialogue_id": "q"},
-]  # fmt: skip
-FILES = ["bad.jsonl", "logs/a b.jsonl", "unread.jsonl", "z.jsonl"]
-
-
-def junit(fail_on: Any) -> ElementTree.Element:
-    out = io.BytesIO()
-    write_junit(PLACED, REJECTS, out, TAXONOMY, fail_on, FILES, io.BytesIO())
-    return ElementTree.fromstring(out.getvalue())
+    assert {one["properties"]["kind"] for one in sarif()["results"]} == {"finding"}
 
 
 @pytest.mark.parametrize(("fail_on", "failing"), [(None, ["two", "style"]), ("S2", ["two"]), ("S1", [])])
@@ -149,15 +151,8 @@ def test_junit_names_place_code_and_quote() -> None:
     assert failure.text.splitlines()[2].endswith("(S4, 0.50): “a·<b” because")
 
 
-def sarif() -> dict[str, Any]:
-    out = io.BytesIO()
-    write_sarif(PLACED, REJECTS, out, TAXONOMY, "0.1.0", io.BytesIO())
-    log: dict[str, Any] = json.loads(out.getvalue())
-    return log
-
-
 def test_sarif_points_at_the_line_of_the_dialogue() -> None:
-    (run_,) = sarif()["runs"]
+    run_ = sarif()
     assert run_["columnKind"] == "unicodeCodePoints"
     results = run_["results"]
     assert [(one["ruleId"], one["level"]) for one in results] == [
@@ -177,28 +172,18 @@ def test_sarif_points_at_the_line_of_the_dialogue() -> None:
 
 
 def test_sarif_has_no_key_that_the_standard_forbids() -> None:
-    allowed = {
-        "log": {"$schema", "version", "runs"},
-        "run": {"tool", "columnKind", "results", "invocations"},
-        "driver": {"name", "version", "rules"},
-        "rule": {"id", "shortDescription", "fullDescription", "defaultConfiguration"},
-        "result": {
-            *("ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints", "properties")
-        },
-        "location": {"physicalLocation", "logicalLocations"},
-        "notification": {"level", "message", "locations"},
-    }
-    log = sarif()
-    (run_,) = log["runs"]
-    assert set(log) == allowed["log"]
-    assert set(run_) == allowed["run"]
-    assert set(run_["tool"]["driver"]) == allowed["driver"]
-    assert all(set(rule) == allowed["rule"] for rule in run_["tool"]["driver"]["rules"])
-    assert all(set(one) == allowed["result"] for one in run_["results"])
-    assert all(set(one["locations"][0]) <= allowed["location"] for one in run_["results"])
+    run_ = sarif()
+    rule = {"id", "shortDescription", "fullDescription", "defaultConfiguration"}
+    result = {"ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints", "properties"}
+    assert set(run_) == {"tool", "columnKind", "results", "invocations"}
+    assert set(run_["tool"]["driver"]) == {"name", "version", "rules"}
+    assert all(set(one) == rule for one in run_["tool"]["driver"]["rules"])
+    assert all(set(one) == result for one in run_["results"])
+    places = [set(one["locations"][0]) for one in run_["results"]]
+    assert all(place <= {"physicalLocation", "logicalLocations"} for place in places)
     (invocation,) = run_["invocations"]
     notes = invocation["toolExecutionNotifications"]
-    assert all(set(note) == allowed["notification"] for note in notes)
+    assert all(set(note) == {"level", "message", "locations"} for note in notes)
     assert [note["level"] for note in notes] == ["error"] * 3
     assert "failed could not be judged: E_X" in notes[0]["message"]["text"]
 

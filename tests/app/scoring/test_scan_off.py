@@ -22,7 +22,7 @@ from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.overrides import update_overrides
 from dialint.detector.release import EMBEDDED, Release, finalize_release
-from dialint.detector.verdict_files import read_verdicts
+from dialint.detector.verdict_files import manifest_path, read_verdicts
 
 SAMPLE = "app/sample/dialogues.jsonl"
 OFF = DetectorConfig(scan="off")
@@ -63,49 +63,43 @@ def test_what_a_team_has_demoted_needs_no_scan_for_findings(tmp_path: Path) -> N
     assert resolve_scan(ScoreConfig(codes=("L4",), detector=what)).detector.scan == "auto"
 
 
-def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(tmp_path: Path) -> None:
-    with_scan, without = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    assert run([SAMPLE], ScoreConfig(out=with_scan, limit=20, quiet=True)) == 0
-    assert run([SAMPLE], ScoreConfig(out=without, limit=20, quiet=True, detector=OFF)) == 0
-    for scanned, checked in zip(read_verdicts(with_scan), read_verdicts(without), strict=True):
-        by_check = [each for each in scanned.findings if "exact check" in each.reason]
+def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(
+    scanned_sample: tuple[Path, Path], tmp_path: Path
+) -> None:
+    log, with_scan = scanned_sample
+    without, n_found = tmp_path / "v.jsonl", 0
+    assert run([str(log)], ScoreConfig(out=without, quiet=True, detector=OFF)) == 0
+    for both, alone in zip(read_verdicts(with_scan), read_verdicts(without), strict=True):
+        n_found += len(alone.findings)
+        by_check = [each for each in both.findings if "exact check" in each.reason]
         assert [(e.code, e.turn, e.quote) for e in by_check] == [
-            (e.code, e.turn, e.quote) for e in checked.findings
+            (e.code, e.turn, e.quote) for e in alone.findings
         ]
-    missing = set(read_manifest(tmp_path / "b.manifest.json")["not_covered"])
+    assert n_found >= 3
+    scanned, checked = (set(read_manifest(manifest_path(out))["not_covered"]) for out in (with_scan, without))
     scan_only = {code for code, how in Release(EMBEDDED).info.codes.items() if how.covered_by == ("scan",)}
-    assert missing - set(read_manifest(tmp_path / "a.manifest.json")["not_covered"]) == scan_only
+    assert checked - scanned == scan_only
     assert "C3" in scan_only
     with pytest.raises(ConfigError, match="not covered by embedded-6: C3"):
         run([SAMPLE], ScoreConfig(codes=("C3",), quiet=True, detector=OFF))
 
 
-@pytest.mark.parametrize(
-    ("customer", "agent"),
-    [
-        ("My parcel has not arrived yet, where is it?", "I have passed your question on to the carrier, please wait."),
-        ("Mein Paket ist noch nicht da, wo ist es denn?", "Ich habe Ihre Frage an den Paketdienst weitergegeben."),
-    ],
-    ids=["en", "de"],
-)  # fmt: skip
-def test_a_language_that_only_the_scan_covered_is_no_gap_without_it(
-    customer: str,
-    agent: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    request: pytest.FixtureRequest,
-) -> None:
-    log = tmp_path / "log.jsonl"
-    turns = [{"role": "customer", "text": customer}, {"role": "agent", "text": agent}]
-    log.write_text(json.dumps({"id": "d", "turns": turns}))
-    config = ScoreConfig(fail_on="S2", detector=OFF)
-    if request.node.callspec.id == "de":  # no check of most codes reads German, and the scan never did
-        with pytest.raises(TooManyBad, match="a language that the release does not cover"):
-            run([str(log)], config)
-        return
-    assert run([str(log)], config) == 0
+def test_a_language_that_only_the_scan_covered_is_no_gap_without_it(tmp_path: Path, capsys: Any) -> None:
+    def score(customer: str, agent: str) -> int:
+        turns = [{"role": "customer", "text": customer}, {"role": "agent", "text": agent}]
+        (tmp_path / "log.jsonl").write_text(json.dumps({"id": "d", "turns": turns}))
+        return run([str(tmp_path / "log.jsonl")], ScoreConfig(fail_on="S2", detector=OFF))
+
+    answer = "I have passed your question on to the carrier, please wait."
+    assert score("My parcel has not arrived yet, where is it?", answer) == 0
     (line,) = [each for each in capsys.readouterr().out.splitlines() if each.startswith("not covered by")]
     assert "C3" in line.split()
+    german = (
+        "Mein Paket ist noch nicht da, wo ist es denn?",
+        "Ich habe Ihre Frage an den Paketdienst weitergegeben.",
+    )
+    with pytest.raises(TooManyBad, match="a language that the release does not cover"):
+        score(*german)  # no check of most codes reads German, and the scan never did
 
 
 def test_no_model_is_loaded() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 import tiny
@@ -24,22 +24,14 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path
 from dialint.detector.watchdog import WatchConfig
 
-READING: dict[str, Any] = {"rejected": 0, "warnings": {}}
-
-
-def printed(**detector: Any) -> list[str]:
-    console = Console(width=1000)
-    with console.capture() as capture:
-        fake: Any = SimpleNamespace(
-            **{"taxonomy": load_taxonomy(), "info": None, "judge_info": None} | detector
-        )
-        console.print(summary_table(Tally(), READING, fake, {}))
-    return [line.rstrip() for line in capture.get().splitlines()]
-
 
 def test_every_code_is_covered_by_something_or_needs_a_judge() -> None:
-    info = Release(EMBEDDED).info
-    lines = [line for line in printed(release=info.id, codes=tuple(info.codes), info=info) if info.id in line]
+    info, console = Release(EMBEDDED).info, Console(width=1000)
+    about = {"taxonomy": load_taxonomy(), "release": info.id, "codes": tuple(info.codes), "judge_info": None}
+    fake: Any = SimpleNamespace(info=info, **about)
+    with console.capture() as capture:
+        console.print(summary_table(Tally(), {"rejected": 0, "warnings": {}}, fake, {}))
+    lines = [line.rstrip() for line in capture.get().splitlines() if info.id in line]
     groups = {line.partition(":")[0]: line.partition(":")[2].split() for line in lines}
     assert list(groups) == [
         *(f"covered ({name}) by {info.id}" for name in ("scan", "check", "policy")),
@@ -53,7 +45,9 @@ def test_every_code_is_covered_by_something_or_needs_a_judge() -> None:
         assert tuple(names) == how.covered_by
 
 
-AWAY = ("Mein Router geht seit gestern nicht.", "Haben Sie den Router schon neu gestartet?")
+AWAY = {
+    "customer": "Mein Router geht seit gestern nicht.", "agent": "Haben Sie den Router schon neu gestartet?",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -66,14 +60,6 @@ def release(tmp_path: Path) -> Path:
     return tiny.write_release(tmp_path / "r", info=tiny.release_info(domain=fit_domain({"home": home})))
 
 
-def log_of(tmp_path: Path, n: int) -> str:
-    turns = [{"role": "customer", "text": AWAY[0]}, {"role": "agent", "text": AWAY[1]}]
-    log = tmp_path / f"log{n}.jsonl"
-    lines = (json.dumps({"dialogue_id": f"d{i}", "language": "en", "turns": turns}) for i in range(n))
-    log.write_text("\n".join(lines) + "\n")
-    return str(log)
-
-
 @pytest.mark.parametrize(
     ("n", "option", "expected"),
     [
@@ -83,17 +69,15 @@ def log_of(tmp_path: Path, n: int) -> str:
     ],
 )
 def test_a_far_log_is_named_with_what_to_do(
-    tmp_path: Path,
-    release: Path,
-    capsys: pytest.CaptureFixture[str],
-    n: int,
-    option: Literal["auto", "trust"],
-    expected: str,
+    tmp_path: Path, release: Path, capsys: pytest.CaptureFixture[str], n: int, option: Any, expected: str
 ) -> None:
-    out = tmp_path / "v.jsonl"
+    log_file, out = tmp_path / "log.jsonl", tmp_path / "v.jsonl"
+    turns = [{"role": role, "text": text} for role, text in AWAY.items()]
+    lines = (json.dumps({"dialogue_id": f"d{i}", "language": "en", "turns": turns}) for i in range(n))
+    log_file.write_text("\n".join(lines) + "\n")
     detector = DetectorConfig(release=release, domain=option)
-    watch = WatchConfig(dialogue_seconds=0)
-    assert run([log_of(tmp_path, n)], ScoreConfig(out=out, detector=detector, watch=watch)) == 0
+    config = ScoreConfig(out=out, detector=detector, watch=WatchConfig(dialogue_seconds=0))
+    assert run([str(log_file)], config) == 0
     console = " ".join(capsys.readouterr().out.split())
     log = read_manifest(manifest_path(out))["work"]["log"]
     assert log["distance"] == 1.0

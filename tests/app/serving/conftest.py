@@ -1,4 +1,4 @@
-"""A stand-in for vLLM that `--python` finds, judges' folders of a few bytes, and a running `dialint serve`."""
+"""A stand-in for vLLM that `--python` finds, or that runs here, and judges' folders of a few bytes."""
 
 from __future__ import annotations
 
@@ -6,31 +6,29 @@ import json
 import os
 import shutil
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from http.server import ThreadingHTTPServer
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
-from patience import WAIT_S
 
 from dialint.detector.artifacts import MANIFEST, file_entry, write_manifest
 from dialint.detector.engines.base_models import SMALL_DECODER, weights_sha256
 
 
 @pytest.fixture
-def vllm_path(tmp_path: Path) -> Path:
-    """A folder for PYTHONPATH in which a module vllm is the stand-in."""
+def vllm_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on PYTHONPATH in which a module vllm is the stand-in."""
     folder = tmp_path / "site" / "vllm" / "entrypoints" / "cli"
     folder.mkdir(parents=True)
     for package in (folder, folder.parent, folder.parent.parent):
         (package / "__init__.py").write_text("")
     shutil.copyfile(Path(__file__).with_name("fake_vllm.py"), folder / "main.py")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
     return tmp_path / "site"
 
 
@@ -72,30 +70,6 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def serve(vllm_path: Path, home: Path, free_port: int) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts `dialint serve vllm` on a free port with the stand-in; `mode` as in the stand-in."""
-    running: list[subprocess.Popen[str]] = []
-
-    def start(*words: str, mode: str = "", key: str | None = None) -> subprocess.Popen[str]:
-        environment = {**os.environ, "VLLM_FAKE_MODE": mode}
-        environment["PYTHONPATH"] = os.pathsep.join((str(vllm_path), os.environ.get("PYTHONPATH", "")))
-        if key is not None:
-            environment["DIALINT_JUDGE_KEY"] = key
-        command = [sys.executable, "-m", "dialint", "serve", "vllm", "--port", str(free_port), *words]
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        running.append(process)
-        return process
-
-    yield start
-    for process in running:
-        if process.poll() is None:
-            process.kill()
-        process.communicate(timeout=WAIT_S)
-
-
-@pytest.fixture
 def fake_server(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., AbstractContextManager[tuple[str, Any]]]:
@@ -105,12 +79,7 @@ def fake_server(
 
     @contextmanager
     def run(adapters: dict[str, str], *, swap: bool = True) -> Iterator[tuple[str, Any]]:
-        spec = spec_from_file_location("fake_vllm", Path(__file__).with_name("fake_vllm.py"))
-        assert spec is not None
-        assert spec.loader is not None
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-        handler = module.Handler
+        handler = run_path(str(Path(__file__).with_name("fake_vllm.py")))["Handler"]
         handler.names, handler.adapters, handler.swap = ["small_decoder"], adapters, swap
         with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             thread = threading.Thread(target=server.serve_forever, args=(0.05,))

@@ -1,10 +1,11 @@
 """Promotes a judge in forked processes, the n-th of which is killed at its n-th step that changes the disk.
 
-Usage: ``promote_driver.py FOLDER HOMES``; HOMES is a folder in which ``home-N`` is prepared for each N from 1
-on. Prints one line a process: the number of the step, or ``done`` once one was not killed.
+Usage: ``promote_driver.py FOLDER HOME HOMES``; the n-th works on ``home-N``, a copy of HOME in HOMES. Prints one
+line a process: the number of the step, or ``done`` once one was not killed.
 """
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -16,8 +17,9 @@ import dialint.detector.engines.judge_folder  # noqa: F401
 from dialint.detector.registry import Registry, verify_folder
 
 
-def main(folder: Path, homes: Path) -> None:
+def main(folder: Path, home: Path, homes: Path) -> None:
     for number in range(1, 1000):
+        shutil.copytree(home, homes / f"home-{number}")
         child = os.fork()
         if child == 0:
             count_steps(number)
@@ -31,4 +33,4 @@ def main(folder: Path, homes: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*map(Path, sys.argv[1:]))

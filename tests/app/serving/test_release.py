@@ -68,11 +68,9 @@ def test_killed_at_any_step_it_shows_the_old_or_the_new_release(home: Path, make
     first, second = make_judge("first"), make_judge("second", weights=b"2")
     promote(first)
     homes = home.parent / "homes"
-    for number in range(1, 400):
-        shutil.copytree(home, homes / f"home-{number}")
     driver = Path(__file__).with_name("promote_driver.py")
     ended = subprocess.run(
-        [sys.executable, str(driver), str(second), str(homes)], capture_output=True, text=True, check=True,
+        [sys.executable, str(driver), str(second), str(home), str(homes)], capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     steps = ended.stdout.split()
@@ -178,35 +176,36 @@ def test_a_server_changes_over_without_a_dropped_request(
     ],
 )
 def test_a_refused_swap_leaves_the_pointer(
-    home: Path,
-    make_judge: Make,
-    fake_server: FakeServer,
-    monkeypatch: pytest.MonkeyPatch,
-    swap: bool,
-    name: str,
-    message: str,
+    home: Path, make_judge: Make, fake_server: FakeServer, swap: bool, name: str, message: str
 ) -> None:
-    first = make_judge("first")
-    promote(first)
+    promote(make_judge("first"))
     before = resolve_release("judge", "current")
     other = make_judge("other", base={"sha256": "0"} if swap else {})
     if name == "whole":
         (other / "adapter_config.json").rename(other / "config.json")  # a model that needs no base
         files = [file_entry(path) for path in sorted(other.iterdir()) if path.name != MANIFEST]
         write_manifest(other / MANIFEST, {"kind": "judge", "files": files})
-    with fake_server({"judge": str(before)}, swap=swap) as (address, _):
-        with pytest.raises(ConfigError, match=message):
-            promote(other, swap=SwapConfig(server=address))
+    with (
+        fake_server({"judge": str(before)}, swap=swap) as (address, _),
+        pytest.raises(ConfigError, match=message),
+    ):
+        promote(other, swap=SwapConfig(server=address))
+    assert resolve_release("judge", "current") == before
+
+
+def test_a_server_that_is_away_or_needs_another_key_leaves_the_pointer(
+    home: Path, make_judge: Make, fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promote(make_judge("first"))
+    before, second = resolve_release("judge", "current"), make_judge("second", weights=b"2")
+    with fake_server({"judge": str(before)}) as (address, _):
         monkeypatch.setenv("DIALINT_JUDGE_KEY", "sk-2")
         with pytest.raises(ConfigError, match="does not take the key"):
-            promote(first, swap=SwapConfig(server=address))
-    assert resolve_release("judge", "current") == before
+            promote(second, swap=SwapConfig(server=address))
     with pytest.raises(WorldError, match="E_SERVER"):
-        promote(other, swap=SwapConfig(server=address)) if name == "judge" else promote(
-            first, swap=SwapConfig(server=address)
-        )
+        promote(second, swap=SwapConfig(server=address))
     monkeypatch.delenv("DIALINT_JUDGE_KEY")
-    with pytest.raises(ConfigError, match="the key of the server"):
-        promote(first, swap=SwapConfig(server=address))
-    with pytest.raises(ConfigError, match="on loopback only"):
-        promote(first, swap=SwapConfig(server="https://gpu.example"))
+    for server, message in ((address, "the key of the server"), ("https://gpu.example", "on loopback only")):
+        with pytest.raises(ConfigError, match=message):
+            promote(second, swap=SwapConfig(server=server))
+    assert resolve_release("judge", "current") == before

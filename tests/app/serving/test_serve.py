@@ -10,7 +10,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from patience import WAIT_S, is_running, wait_for
@@ -23,7 +25,6 @@ from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.errors import ConfigError, WorldError
 
 Make = Callable[..., Path]
-Serve = Callable[..., subprocess.Popen[str]]
 
 
 def printed(capsys: pytest.CaptureFixture[str], **options: object) -> list[str]:
@@ -85,40 +86,46 @@ def test_a_base_without_a_chat_template_gets_the_one_of_its_judge(home: Path, ma
     assert models.served_names == ("judge", "base")
 
 
+@pytest.mark.usefixtures("vllm_path")
 def test_starts_says_that_it_is_ready_and_leaves_nothing(
-    serve: Serve, make_judge: Make, home: Path, free_port: int
+    make_judge: Make, home: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve("--release", str(make_judge("judge")), "--swap", key="sk-secret")
-    assert server.stdout
-    ready = server.stdout.readline()
+    monkeypatch.setenv("DIALINT_JUDGE_KEY", "sk-secret")
+    words = ("serve", "vllm", "--port", str(free_port), "--release", str(make_judge("judge")), "--swap")
     address = f"http://127.0.0.1:{free_port}/v1"
-    assert ready == (
-        f"ready: {address} serves judge, small_decoder; dialint score LOG --judge {address} --judge-model judge\n"
-    )
-    assert ServerClient.of(address).ask("/v1/models").status == 401
-    log = home / f"vllm-{free_port}.log"
-    assert log.stat().st_mode & 0o777 == 0o600
-    worker = int(log.read_text().split()[1])
-    words = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    assert not [line for line in words if b"sk-secret" in line]
-    server.send_signal(signal.SIGTERM)
-    assert server.wait(WAIT_S) == 0
-    assert server.stderr
-    assert "sk-secret" not in server.stderr.read() + log.read_text()
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with (
+        subprocess.Popen([sys.executable, "-m", "dialint", *words], **pipes) as server,
+        ExitStack() as ending,
+    ):
+        ending.callback(server.kill)
+        assert server.stdout.readline() == (
+            f"ready: {address} serves judge, small_decoder; "
+            f"dialint score LOG --judge {address} --judge-model judge\n"
+        )
+        assert ServerClient.of(address).ask("/v1/models").status == 401
+        log = home / f"vllm-{free_port}.log"
+        assert log.stat().st_mode & 0o777 == 0o600
+        worker = int(log.read_text().split()[1])
+        started = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+        assert not [line for line in started if b"sk-secret" in line]
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(WAIT_S) == 0
+        assert "sk-secret" not in server.stderr.read() + log.read_text()
     assert not is_running(worker)
     with pytest.raises(WorldError, match="E_SERVER"):
         ServerClient.of(address).ask("/health")
 
 
+@pytest.mark.usefixtures("vllm_path")
 def test_a_server_that_does_not_stop_is_killed_with_its_workers(
-    vllm_path: Path, home: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
+    home: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_module, "STOP_S", 0.5)
     command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", "m", "--served-model-name", "m",
                "--host", "127.0.0.1", "--port", str(free_port)]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(vllm_path), "VLLM_FAKE_MODE": "deaf"}
     earlier = signal.getsignal(signal.SIGINT)
-    with running_server(command, environment, home / "x.log") as server:
+    with running_server(command, {**os.environ, "VLLM_FAKE_MODE": "deaf"}, home / "x.log") as server:
         server.wait_ready(ServerClient.of(f"http://127.0.0.1:{free_port}"), 30)
         worker = int((home / "x.log").read_text().split()[1])
         with pytest.raises(Stopped) as stopped:
@@ -136,28 +143,29 @@ def test_a_server_that_does_not_stop_is_killed_with_its_workers(
         ("die", "E_SERVER: the server ended with exit code 7; it said: worker"),
     ],
 )
-def test_a_server_that_fails_is_one_line(serve: Serve, mode: str, message: str) -> None:
-    server = serve("--base", "small_decoder", "--ready-s", "2" if mode == "never" else "60", mode=mode)
-    _, errors = server.communicate(timeout=WAIT_S)
-    assert server.returncode == 3
-    assert errors.splitlines()[-1].startswith(f"dialint: {message}")
-    assert "\x1b" not in errors
+@pytest.mark.usefixtures("vllm_path", "home")
+def test_a_server_that_fails_is_one_line(
+    free_port: int, monkeypatch: pytest.MonkeyPatch, mode: str, message: str
+) -> None:
+    monkeypatch.setenv("VLLM_FAKE_MODE", mode)
+    config = VllmConfig(base="small_decoder", port=free_port, ready_s=2.0 if mode == "never" else 60.0)
+    with pytest.raises(WorldError) as failed:
+        vllm(config=config)
+    assert str(failed.value).startswith(message)
+    assert not {"\n", "\x1b"} & set(str(failed.value))
 
 
-def test_a_port_in_use_is_named_before_anything_starts(serve: Serve, free_port: int, home: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", free_port))
-        taken.listen()
-        server = serve("--base", "small_decoder")
-        _, errors = server.communicate(timeout=WAIT_S)
-    assert server.returncode == 2
-    assert f"E_PORT: port {free_port} is in use; `--port " in errors
+@pytest.mark.usefixtures("vllm_path")
+def test_a_port_in_use_is_named_before_anything_starts(free_port: int, home: Path) -> None:
+    with socket.create_server(("127.0.0.1", free_port)):
+        said = refusal(base="small_decoder", port=free_port)
+    assert f"E_PORT: port {free_port} is in use; `--port " in said
     assert not home.exists()
 
 
 def refusal(**options: object) -> str:
     with pytest.raises(ConfigError) as refused:
-        vllm(config=VllmConfig(**options), print_=False)  # type: ignore[arg-type]
+        vllm(config=VllmConfig(**options))  # type: ignore[arg-type]
     return str(refused.value)
 
 

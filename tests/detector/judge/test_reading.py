@@ -64,14 +64,23 @@ FORMS = {
     "fence": "Sure!\n```json\nANSWER\n```\nLet me know {if} you need more.",
     "words": "Here it is: ANSWER Bye.",
     "upper": "UPPER",
+    "two objects": '{"notes": "", "errors": []} No, wait: ANSWER',
+    "code with its name": "NAMED",
+    "turn as text": "TEXT",
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_models_put_around_an_answer_is_no_fault(form: str) -> None:
     answer = json.dumps({"notes": "", "errors": [error()]})
-    upper = answer.upper().replace("IT'S STILL HERE", "It's still here")
-    reading = parse_reading(FORMS[form].replace("ANSWER", answer).replace("UPPER", upper), QUESTION)
+    forms = {
+        "ANSWER": answer, "UPPER": answer.upper().replace("IT'S STILL HERE", "It's still here"),
+        "NAMED": answer.replace('"I1"', '"i1: Wrong fact"'), "TEXT": answer.replace('"turn": 3', '"turn": "3"'),
+    }  # fmt: skip
+    text = FORMS[form]
+    for word, shape in forms.items():
+        text = text.replace(word, shape)
+    reading = parse_reading(text, QUESTION)
     assert isinstance(reading, Reading)
     assert [(each.code, each.probability) for each in reading.errors] == [("I1", 0.9)]
 
@@ -82,6 +91,11 @@ def test_what_models_put_around_an_answer_is_no_fault(form: str) -> None:
         ("", "no JSON object"),
         ("<think>Okay, the user wants me to", "no JSON object"),
         ('{"errors": 3}', "no JSON object"),
+        ('{"probability": 0.0, "reason": "all good"}', "no JSON object"),
+        ('{"notes": "", "errors": {}}', "no JSON object"),
+        ('{"notes": "", "errors": [],}', "no JSON object"),
+        ('{"notes": "", "errors": [], "Errors": []}', "no JSON object"),
+        ("{'notes': '', 'errors': []}", "no JSON object"),
         ('{"errors": [', "no JSON object"),
         ("{" * 100_000, "no JSON object"),
         (json.dumps({"errors": [error(turn=4)]}), "those are 3, 5"),

@@ -4,21 +4,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from console_records import add_account
 
 from dialint.app.console.quality import coaching as coaching_notes
-from dialint.labeling.store import accounts, annotations, authentication, dialogues
+from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store.coaching import list_notes, write_note
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account, StoreRefused
-
-GIVEN, PASSWORD = "once-for the first time", "a long enough one"
+from dialint.labeling.store.records import StoreRefused
 
 
 @pytest.fixture
 def coached(store: Store) -> Store:
     """Agnes is agent a1; the finding in d1 was rejected, that of C1 in d2 confirmed."""
-    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"), GIVEN)
-    authentication.choose_password(store, "agnes", GIVEN, PASSWORD)
+    add_account(store, "agnes", "labeler", agent="a1")
     annotations.review(store, "rob", "d1", "d1", ["C1"], [], expected=None)
     _dialogue, verdict = dialogues.read(store, "rob", "d2")
     assert verdict is not None
@@ -44,27 +42,6 @@ def test_a_lead_sees_the_confirmed_errors_and_writes_a_note(
     page.press("Send the note")
     (note,) = list_notes(coached, "lea", "a1")
     assert (note.content, note.author) == ("Please answer the question first.", "lea")
-
-
-@pytest.mark.parametrize(("n_errors", "word"), [(1, "not enough evidence"), (6, "more")])
-def test_more_than_the_others_takes_more_than_one_event(
-    store: Store, open_page: Callable[..., Any], n_errors: int, word: str
-) -> None:
-    """Six of 20 dialogues against none of 80 are more; one is not, though its interval leaves out zero."""
-    one, said = dialogues.read(store, "lea", "d1")
-    assert said is not None
-    names = {f"x{n}": f"b{n % 5}" for n in range(80)} | {f"own{n}": "a1" for n in range(20)}
-    shown = [one.model_copy(update={"id": name, "agent": agent}) for name, agent in names.items()]
-    dialogues.add(store, "lea", shown)
-    silent = {"findings": (), "quality": 100.0}
-    dialogues.add_verdicts(
-        store, "lea", [said.model_copy(update={"dialogue_id": each, **silent}) for each in names]
-    )
-    for n in range(n_errors):
-        annotations.review(store, "rob", f"own{n}", f"own{n}", ["C1"], said.findings, expected=None)
-    page = open_page("lea", at="Coaching", agent="a1")
-    (row,) = [row for table in page.test.table for row in table.value.values.tolist() if "C1" in row[0]]
-    assert row[-1] == word
 
 
 def test_a_note_that_is_refused_stays_in_the_form_and_is_sent_once(

@@ -8,6 +8,7 @@ import pytest
 
 from dialint.app.console.quality.overview import LEAST_DIALOGUES, rank_agent
 from dialint.app.console.tables import Period, last_days
+from dialint.detector.statistics import compare_shares
 from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store.database.transactions import Store
 
@@ -22,6 +23,8 @@ def test_an_agent_is_set_apart_only_by_evidence() -> None:
     assert rank_agent("a", {"a": (8, 20), **rest}) == 0
     assert rank_agent("a", {"a": (1, 20), "rest": (0, 2000)}) == 0, "one event is chance"
     assert rank_agent("a", {"a": (18, 20)}) == 0, "nobody to compare with"
+    assert compare_shares(6, 20, 0, 80) == "more"
+    assert compare_shares(1, 20, 0, 80) == "unknown", "though its interval leaves out zero"
 
 
 def test_periods_are_whole_days() -> None:

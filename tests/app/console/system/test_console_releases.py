@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from console_records import make_finding, make_verdict
 
 from dialint.app.console.system import release_registry
 from dialint.app.console.system.release_registry import promote, roll_back
@@ -16,14 +17,7 @@ from dialint.app.console.system.spot_checks import list_spot_checks
 from dialint.app.console.system.threshold import apply_threshold
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import ConfigError, DialintError
-from dialint.detector.overrides import (
-    Judged,
-    NaturalPrecision,
-    ReadTurns,
-    read_overrides,
-    update_overrides,
-)
-from dialint.detector.records import Finding, Verdict
+from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns, read_overrides, update_overrides
 from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
 from dialint.eval.tally import read_sheet
@@ -90,8 +84,8 @@ def test_the_page_shows_reports_and_promotes_after_a_reason(
     ]
     assert any(cell.startswith("100% (34%–100%)") for cell in cells), "what two of two can say"
     assert not [cell for cell in cells if "100%–100%" in cell or "0%–0%" in cell]
-    page.test.segmented_control[0].set_value("change").run()
-    assert not page.test.exception
+    page.test.segmented_control[0].set_value("change")
+    page.run()
     page.press("Promote")
     assert "Say why" in page.words
     page.test.text_input(key="promote reason").set_value(REASON)
@@ -126,15 +120,21 @@ def test_a_roll_back_goes_back_from_what_was_shown(
 
     monkeypatch.setattr(Registry, "current", lambda self: pointer if self.kind == "scan" else None)
     monkeypatch.setattr(Registry, "rollback", rollback)
-    pages = [open_page("lea", at="Releases") for _ in range(2)]
+    pages = [view(open_page, "change") for _ in range(2)]
     for page in pages:
-        page.test.segmented_control[0].set_value("change").run()
         page.test.text_input(key="rollback reason").set_value(REASON)
         page.test.checkbox(key="rollback sure").check()
     for page in pages:
         page.press("Roll back")
     assert done == ["second"]
     assert "second → first" in str(pages[1].test.selectbox(key="rollback kind").options)
+
+
+def view(open_page: Callable[..., Any], name: str) -> Any:
+    """The page at one of its views."""
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value(name)
+    return page.run()
 
 
 def turns(*rows: tuple[str, float, bool, bool | None]) -> CodeTurns:
@@ -163,9 +163,7 @@ def test_thresholds_by_hand() -> None:
 def test_a_chosen_threshold_is_given_as_a_file_and_changes_nothing(
     open_page: Callable[..., Any], store: Store
 ) -> None:
-    page = open_page("lea", at="Releases")
-    page.test.segmented_control[0].set_value("threshold").run()
-    assert not page.test.exception
+    page = view(open_page, "threshold")
     assert not page.test.code
     code = page.test.selectbox(key="threshold code").options[0].split()[0]
     before = [each.value for each in page.test.metric]
@@ -179,20 +177,12 @@ def test_two_releases_are_compared_on_the_dialogues_of_both(
     open_page: Callable[..., Any], store: Store
 ) -> None:
     hostile = "**other** <img src=x>"
-    found = Finding(
-        code="T1", turn=3, severity="S2", probability=0.9, quote="We", start=0, end=2, reason="why"
-    )
-    said = [
-        Verdict(dialogue_id=name, release=hostile, taxonomy="1.0.0", status="scored", quality=90.0, findings=(found,))
-        for name in ("d1", "d2")
-    ]  # fmt: skip
+    said = [make_verdict(name, make_finding("T1", 3, "We"), release=hostile) for name in ("d1", "d2")]
     dialogues.add_verdicts(store, "lea", said)
-    page = open_page("lea", at="Releases")
-    page.test.segmented_control[0].set_value("compare").run()
-    assert not page.test.exception
+    page = view(open_page, "compare")
     page.choose("Release", "model-7").choose("Compared with", hostile)
     assert "2 dialogues" in page.words
-    assert "0% of them" in page.words.replace("\\", "")
+    assert "0% of them" in page.text
     table = page.test.table[-1].value
     assert "/dialogue?id=d1" in str(table.iloc[0, 0]) or "/dialogue?id=d2" in str(table.iloc[0, 0])
     assert all("<img" not in each.replace("\\<", "") for each in table.columns)
@@ -202,8 +192,7 @@ def test_a_spot_check_is_drawn_read_judged_and_evaluated_in_the_console(
     open_page: Callable[..., Any], store: Store, home: Path
 ) -> None:
     """Before: the page named two commands. The sheet is the command's own, and the result what scoring takes."""
-    page = open_page("lea", at="Releases")
-    page.test.segmented_control[0].set_value("spot checks").run()
+    page = view(open_page, "spot checks")
     assert "dialint eval" not in page.words
     page.press("Draw")
     (folder,) = (home / "spot_checks").iterdir()
@@ -230,8 +219,7 @@ def test_a_spot_check_is_drawn_read_judged_and_evaluated_in_the_console(
     assert sum(each.right for each in natural.findings.values()) == 2
     assert (natural.turns.read, natural.turns.missed) == (2, {"T1": 1})
     assert not page.enabled("Evaluate"), "nothing new"
-    again = open_page("lea", at="Releases")
-    again.test.segmented_control[0].set_value("spot checks").run()
+    again = view(open_page, "spot checks")
     assert f"7 of {len(sheet)} rows judged" in str(again.test.get("progress")[0].proto.text)
 
 
@@ -250,9 +238,8 @@ def test_a_spot_check_that_is_damaged_or_was_judged_elsewhere(
     )  # fmt: skip
     update_overrides(home / "spot_checks" / "judged" / "overrides.yaml", "r", spot_check=result)
     assert list_spot_checks() == ["judged", "damaged"]
-    page = open_page("lea", at="Releases")
-    page.test.segmented_control[0].set_value("spot checks").run()
-    words = page.words.replace("\\", "")
+    page = view(open_page, "spot checks")
+    words = page.text
     assert "Of 2 turns without a finding that were read, 1 had an error: T1 × 1" in words
     page.choose("Spot check", "damaged")
-    assert "(E_" in page.words.replace("\\", "")
+    assert "(E_" in page.text

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from console_records import make_finding, make_verdict
 
 from dialint.app.commands.transfer import export_published
 from dialint.app.console.system.rules import SAMPLES, TEMPLATE
@@ -15,7 +16,7 @@ from dialint.app.console.system.rules_preview import CodeChange, preview_policy,
 from dialint.app.store_session import SessionConfig, StoreConfig
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.policy import load_policy, parse_policy
-from dialint.detector.records import Dialogue, Finding, ToolCall, Turn, Verdict
+from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy, parse_taxonomy
 from dialint.labeling.store import dialogues, documents
 from dialint.labeling.store.database.transactions import Store
@@ -39,29 +40,17 @@ def tables(taxonomy: Taxonomy) -> tuple[dict[str, dict[str, Any]], dict[str, dic
     return rows, points
 
 
-def finding(code: str, severity: str) -> Finding:
-    return Finding(
-        code=code, turn=1, severity=severity, probability=0.9, quote="A", start=0, end=1, reason=""  # type: ignore[arg-type]
-    )  # fmt: skip
-
-
-def verdict(name: str, quality: float, *findings: Finding) -> Verdict:
-    return Verdict(
-        dialogue_id=name, release="model-7", taxonomy="1.0.0", status="scored", quality=quality, findings=findings
-    )  # fmt: skip
-
-
 def test_a_preview_recomputes_quality_and_severity() -> None:
     """By hand: C1 is S2 (25 off), L1 is S3 (8 off). After: an S2 costs 40, L1 is usually S2, T1 is gone."""
     rows, points = tables(load_taxonomy())
     rows["L1"]["severity"], rows["T1"]["on"], points["S2"]["penalty"] = "S2", False, 40.0
     new = edit_taxonomy(load_taxonomy(), list(rows.values()), list(points.values()))
     stored = [
-        verdict("d1", 75.0, finding("C1", "S2")),
-        verdict("d2", 92.0, finding("L1", "S3")),
-        verdict("d3", 96.0, finding("L1", "S4")),
-        verdict("d4", 75.0, finding("T1", "S2")),
-        verdict("d5", 100.0),
+        make_verdict("d1", make_finding("C1"), quality=75.0),
+        make_verdict("d2", make_finding("L1", severity="S3"), quality=92.0),
+        make_verdict("d3", make_finding("L1", severity="S4"), quality=96.0),
+        make_verdict("d4", make_finding("T1"), quality=75.0),
+        make_verdict("d5", quality=100.0),
     ]
     preview = preview_taxonomy(load_taxonomy(), new, stored)
     # by hand: 75, 92, 100 (an S4 costs nothing and is not the usual severity, so it stays), 75, 100; then
@@ -122,16 +111,14 @@ def lead(open_page: Open) -> Any:
 
 def view(page: Any, name: str) -> Any:
     page.test.button_group[0].set_value(name)
-    page.test.run()
-    assert not page.test.exception, page.test.exception
+    page.run()
     return page
 
 
 def edit(page: Any, text: str, why: str = "") -> Any:
     page.test.text_area[0].set_value(text)
     page.fill(Why_it_changes=why)
-    page.test.run()
-    assert not page.test.exception, page.test.exception
+    page.run()
     return page
 
 
@@ -153,12 +140,12 @@ def test_a_change_is_previewed_published_and_exported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     page = lead
-    assert "the packaged taxonomy, version 1" in page.words.replace("\\", "")
+    assert "the packaged taxonomy, version 1" in page.text
     change("S2", penalty=40.0)
-    page.test.run()
+    page.run()
     assert not page.enabled("Save as a draft"), "without a reason"
     page.fill(Why_it_changes="major errors cost more")
-    page.test.run()
+    page.run()
     assert page.enabled("Save as a draft")
     assert not page.enabled("Publish"), "before the preview"
     page.press("Preview the change")
@@ -169,10 +156,10 @@ def test_a_change_is_previewed_published_and_exported(
     page.press("Publish")
     assert documents.load_published(store, "lea", "taxonomy") == {}, "nobody has previewed what came last"
     change("S2", penalty=40.0)
-    page.test.run()
+    page.run()
     page.press("Publish")
     assert "Version 1 is published" in page.words
-    assert "the team's published taxonomy" in page.words.replace("\\", "")
+    assert "the team's published taxonomy" in page.text
     session = SessionConfig(config=StoreConfig(store=place), account="lea")
     export_published(tmp_path / "out", session=session)
     written = tmp_path / "out" / "taxonomy.yaml"
@@ -182,7 +169,7 @@ def test_a_change_is_previewed_published_and_exported(
         export_published(tmp_path / "out", session=session)
     change("S2", penalty=50.0)
     page.fill(Why_it_changes="more still")
-    page.test.run()
+    page.run()
     page.press("Save as a draft")
     assert "Saved as version 2" in page.words
     assert "-  penalty: 40" in page.words
@@ -221,7 +208,7 @@ def test_a_policy_that_was_published_under_other_rules_can_be_mended(
         earlier.setattr(documents, "parse_policy", lambda text: SimpleNamespace(policy="my-shop"))
         documents.publish(store, "lea", "policy", "my-shop", 1)
     page = view(lead, "policies").choose("Policy", "my-shop")
-    assert "(E_POLICY)" in page.words.replace("\\", "")
+    assert "(E_POLICY)" in page.text
     edit(page, TEMPLATE, "mended")
     page.press("Preview the change")
     page.press("Publish")

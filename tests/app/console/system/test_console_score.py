@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from console_records import make_verdict
+from outputs import finished
 from patience import WAIT_MS, wait_for
 
 from dialint.app.console.system import job as score_jobs
@@ -24,11 +26,11 @@ from dialint.app.console.system.job import (
 )
 from dialint.app.console.system.log_preview import describe_log
 from dialint.app.console.system.score_results import add_to_store
-from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.app.output import ERROR_FILE_VARIABLE
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.read import load_dialogues
-from dialint.detector.records import Dialogue, Turn, Verdict
-from dialint.detector.verdict_files import manifest_path, rejects_path, verdict_line
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import StoreRefused
@@ -37,6 +39,7 @@ SAMPLE = Path(__file__).parents[4] / "app/sample/dialogues.jsonl"
 LINES = SAMPLE.read_bytes().splitlines(keepends=True)
 N, N_BROWSER = 6, 12
 SMALL = b"".join(LINES[:N])
+LAST_WORD = json.dumps({"code": "E_X", "message": Message("**what** happened").as_json()})
 SLEEP = ["python3", "-c", "import time; time.sleep(60)"]
 
 
@@ -154,24 +157,7 @@ def test_a_good_log_is_described_with_masked_dialogues_and_rejects(make_job: Cal
     assert "[PHONE_1]" in seen.result.dialogues[0].turns[0].text
 
 
-def test_a_log_of_unknown_columns_is_guessed_and_the_mapping_is_used(make_job: Callable[..., Job]) -> None:
-    rows = ["ticket,wer,was"]
-    for n in range(6):
-        rows += [
-            f"T{n},Kunde,Wo ist denn mein Paket geblieben?",
-            f"T{n},Agent,Das Paket kommt morgen zu Ihnen.",
-        ]
-    job = make_job("\n".join(rows).encode() + b"\n", "x.csv")
-    seen = describe_log(str(job.log), "")
-    assert seen.result.refused is None
-    assert seen.result.fields["text"] == "was"
-    job.mapping.write_text(seen.mapping)
-    again = describe_log(str(job.log), str(job.mapping)).result
-    assert (again.refused, again.counts.read) == (None, seen.result.counts.read)
-    assert "--mapping" in score_command(job)
-
-
-def test_policies_are_read_before_they_are_kept(make_job: Callable[..., Job]) -> None:
+def test_policies_are_read_before_they_are_kept_and_a_mapping_is_used(make_job: Callable[..., Job]) -> None:
     job = make_job()
     good = next(iter(sorted((SAMPLE.parent / "policies").glob("*.yaml")))).read_bytes()
     save_policies(job, [("../a.yaml", good)])
@@ -180,6 +166,9 @@ def test_policies_are_read_before_they_are_kept(make_job: Callable[..., Job]) ->
     assert str(job.path) not in str(refused.value)
     assert [path.read_bytes() for path in (job.path / "policies").glob("*")] == [good]
     assert score_command(job).count("--policy") == 1
+    assert "--mapping" not in score_command(job)
+    job.mapping.write_text("fields: {text: was}")
+    assert "--mapping" in score_command(job)
 
 
 # processes
@@ -217,9 +206,13 @@ def test_one_job_runs_at_a_time_and_each_can_be_stopped(
         ("import os; os.kill(os.getpid(), 9)", "E_JOB: the process was killed by signal 9"),
         ("raise SystemExit(3)", "E_JOB: the process ended without a message (exit code 3)"),
         ("pass", "E_JOB: the process ended without a message (exit code 0)"),
+        (
+            f"import os; open(os.environ[{ERROR_FILE_VARIABLE!r}], 'w').write({LAST_WORD!r}); raise SystemExit(2)",
+            "E_X: **what** happened",
+        ),
     ],
 )
-def test_a_process_that_dies_without_a_word_fails_the_job(
+def test_a_process_that_dies_with_or_without_a_word_fails_the_job(
     make_job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, script: str, message: str
 ) -> None:
     monkeypatch.setattr(score_jobs, "score_command", lambda job: ["python3", "-c", script])
@@ -236,19 +229,15 @@ def test_a_process_that_dies_without_a_word_fails_the_job(
 def done_job(make_job: Callable[..., Job]) -> Job:
     """A job that is done, without scoring: the verdicts say that nothing was found."""
     job = make_job()
-    verdicts = [
-        Verdict(dialogue_id=each, release="r", taxonomy="1.0.0", status="scored", quality=100.0)
-        for each in load_dialogues([str(job.log)])
-    ]
-    job.out.write_bytes(b"".join(map(verdict_line, verdicts)))
+    verdicts = [make_verdict(each, release="r") for each in load_dialogues([str(job.log)])]
     rejects = rejects_path(job.out)
     rejects.write_bytes(b"")
     counts = {"scored": N, "failed": 0, "not_judged": 0, "findings": {}, "failures": {}, "with_s1_or_s2": 0}
-    write_manifest(manifest_path(job.out), {
-        "kind": "verdicts", "format": "jsonl", "files": [file_entry(job.out, N), file_entry(rejects, 0)],
-        "counts": counts, "reading": {"rejected": 0}, "seconds": 1.0, "work": {"release": {"id": "r"}},
-        "resumed_dialogues": 0,
-    })  # fmt: skip
+    out = finished(
+        job.out.parent, verdicts, counts=counts, reading={"rejected": 0}, seconds=1.0,
+        work={"release": {"id": "r"}}, resumed_dialogues=0,
+    )  # fmt: skip
+    assert out == job.out
     job.update(options=ScoreOptions())
     return job
 
@@ -259,8 +248,8 @@ def test_the_walk_of_a_log_on_the_page(
     monkeypatch.setattr(score_jobs, "score_command", lambda job: SLEEP)
     page = open_page("lea", at="Score")
     assert "How it goes" in page.words
-    page.test.file_uploader[0].set_value(("march.jsonl", SMALL, "application/json")).run()
-    assert not page.test.exception
+    page.test.file_uploader[0].set_value(("march.jsonl", SMALL, "application/json"))
+    page.run()
     (job,) = list_jobs()
     assert (job.record.name, job.state, job.record.account) == ("march.jsonl", "new", "lea")
     assert [each.value for each in page.test.metric][:2] == [str(N), "0"]
@@ -269,15 +258,14 @@ def test_the_walk_of_a_log_on_the_page(
     wait_for(lambda: load_job(job.id).state == "running")
     page.press("Stop")
     wait_for(lambda: load_job(job.id).state == "stopped")
-    page.test.run()
+    page.run()
     assert "The job was stopped." in page.words
     page.press("Try again")
     wait_for(lambda: load_job(job.id).state == "running")
     score_jobs.stop_all()
     wait_for(lambda: load_job(job.id).state == "stopped")
-    message = Message("**what** happened")
-    job.error.write_text(json.dumps({"code": "E_X", "message": message.as_json()}))
-    page.test.run()
+    job.error.write_text(LAST_WORD)
+    page.run()
     assert "\\*\\*what\\*\\* happened" in page.words
     page.press("Remove with all files")
     assert list_jobs() == []

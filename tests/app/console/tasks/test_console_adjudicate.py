@@ -5,31 +5,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from console_records import make_finding
+from console_records import add_account, make_finding
 
-from dialint.labeling.store import (
-    accounts,
-    annotations,
-    authentication,
-    dialogues,
-    gold,
-    leases,
-    projects,
-    task_view,
-)
+from dialint.labeling.store import annotations, dialogues, gold, leases, projects, task_view
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account
 from dialint.labeling.store.tasks import count_tasks
 
-GIVEN, PASSWORD = "once-for the first time", "a long enough one"
 Open = Callable[..., Any]
 
 
 @pytest.fixture
 def disputed(store: Store, open_page: Open) -> Store:
     """Ann sees C1 in turn 1 of d3, ben does not; an expert who may decide."""
-    accounts.create(store, "ada", Account(id="eve", role="expert"), GIVEN)
-    authentication.choose_password(store, "eve", GIVEN, PASSWORD)
+    add_account(store, "eve", "expert")
     for who in ("ann", "ben"):
         while lease := leases.claim(store, who, "to label"):
             found = (
@@ -56,7 +44,7 @@ def test_an_expert_decides_a_disagreement(disputed: Store, open_page: Open) -> N
     page = open_page("eve", at="Adjudicate")
     assert count_tasks(disputed, "lea", "adjudication")["main"]["open"] == waiting, "looking takes no case"
     page.press("Decide the next case")
-    words = page.words.replace("\\", "")
+    words = page.text
     assert "Turn 1 of d3" in words
     assert "✓ Rater 1 · S2 · “Anything”" in words
     assert "✗ Rater 2" in words
@@ -66,10 +54,10 @@ def test_an_expert_decides_a_disagreement(disputed: Store, open_page: Open) -> N
     page.press("Yes, an error")
     assert page.enabled("Decide and next")
     page.press("Decide and next")
-    assert "A decision needs a reason" in page.words.replace("\\", "")
+    assert "A decision needs a reason" in page.text
     assert gold.list_gold(disputed, "eve") == ()
     page.test.text_area[0].set_value("She asked, and no answer came.")
-    page.test.run()
+    page.run()
     page.press("Decide and next")
     assert "The case is decided" in page.words
     known = {(one.dialogue, one.turn, one.code): one for one in gold.list_gold(disputed, "eve")}
@@ -108,7 +96,7 @@ def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store,
     again = open_page("eve", at="Adjudicate")
     assert again.enabled("Decide and next"), "the decision was kept"
     again.test.text_area[0].set_value("There is nothing to answer.")
-    again.test.run()
+    again.run()
     again.press("Decide and next")
     assert [one.code for one in gold.list_gold(disputed, "eve")] == ["T1"], "no gold of what has no answer"
     page = open_page("eve", at="Adjudicate")
@@ -127,7 +115,7 @@ def test_a_lead_accepts_what_all_agree_on_after_a_look(disputed: Store, open_pag
     page.press("Accept them")
     (kept,) = dialogues.list_labels(disputed, "rob", "d5") or (None,)
     assert kept is None, "all agree that nothing is wrong in it"
-    assert "Nothing needed writing: on the" in page.words.replace("\\", "")
+    assert "Nothing needed writing: on the" in page.text
     assert "nobody sees an error" in page.words
 
 
@@ -145,7 +133,7 @@ def test_what_is_chosen_together_with_a_click_counts(disputed: Store, open_page:
     assert "All agree on" in page.words
     page.test.selectbox(key="accept minimum").set_value(3)
     page.press("Accept them")
-    assert "The choice has changed: preview it first." in page.words.replace("\\", "")
+    assert "The choice has changed: preview it first." in page.text
 
     page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Yes, an error")
     (words,) = (each for each in page.test.selectbox if each.key and each.key.endswith(":span"))

@@ -30,21 +30,9 @@ from dialint.app.console.tasks.answer import (
     start_answer,
     unanswered_codes,
 )
-from dialint.app.console.tasks.dialogue_view import (
-    UNSEEN,
-    Mark,
-    find_page,
-    paginate,
-    view_turns,
-)
+from dialint.app.console.tasks.dialogue_view import UNSEEN, Mark, find_page, paginate, view_turns
 from dialint.app.console.tasks.workspace import find_proof
-from dialint.app.console.text import (
-    HIDDEN_PATTERN,
-    coverage_text,
-    safe_markdown,
-    safe_text,
-    verdict_text,
-)
+from dialint.app.console.text import HIDDEN_PATTERN, coverage_text, safe_markdown, safe_text, verdict_text
 from dialint.detector.records import Dialogue, Finding, NotJudged, ToolCall, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
@@ -75,15 +63,6 @@ def verdict(*findings: Finding, **more: Any) -> Verdict:
     return Verdict(
         dialogue_id="d", release="r1", taxonomy="1.0.0", status="scored", quality=50.0, findings=findings, **more
     )  # fmt: skip
-
-
-def test_a_confirmed_finding_is_a_persons_own_word() -> None:
-    answer = start_answer(verdict(finding(), finding("T1"), finding("L1")), ["C1", "T1"], None, "key")
-    assert [choice.finding.code for choice in answer.choices] == ["C1", "T1"]  # L1 was not asked
-    assert answer.undecided == (0, 1)
-    answer = decide(decide(answer, 0, "kept"), 1, "rejected")
-    assert answer.findings == (finding().model_copy(update={"probability": 1.0}),)
-    assert answer.undecided == ()
 
 
 def test_a_suggestion_needs_no_decision_and_becomes_a_finding_if_confirmed() -> None:

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from console_records import add_account
 
-from dialint.labeling.store import accounts, annotations, appeals, authentication, dialogues, projects
+from dialint.labeling.store import annotations, appeals, dialogues, projects
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.records import Project
 
-PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
 
@@ -18,9 +18,8 @@ Saved = Callable[[], list[dict[str, Any]]]
 @pytest.fixture
 def people(store: Store) -> Store:
     """Agnes, who is the agent of the dialogues, and the expert eve."""
-    for name, role, agent in (("agnes", "labeler", "a1"), ("eve", "expert", None)):
-        accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
-        authentication.choose_password(store, name, GIVEN, PASSWORD)
+    add_account(store, "agnes", "labeler", agent="a1")
+    add_account(store, "eve", "expert")
     return store
 
 
@@ -38,10 +37,10 @@ def test_an_agent_objects_a_second_review_is_blind_and_an_expert_decides(
     assert [option.split(":")[0] for option in box.options] == ["hostile", "d3", "d2", "d1"]
     page.choose("Your dialogues with findings, newest first", "d1")
     page.press("Send the appeal")
-    assert "A statement has 1 to 4000 characters" in page.words.replace("\\", "")
+    assert "A statement has 1 to 4000 characters" in page.text
     page.test.text_area[0].set_value("I had *answered* that.")
     page.press("Send the appeal")
-    assert "Your appeal was sent." in page.words.replace("\\", "")
+    assert "Your appeal was sent." in page.text
     assert "Appeal is open" in page.words
     assert page.labels.count("Send the appeal") == 0, "one objection to one finding"
 
@@ -50,7 +49,7 @@ def test_an_agent_objects_a_second_review_is_blind_and_an_expert_decides(
     assert "Decide" not in page.labels
     send_to_second_review(people)
     dialogues.read(people, "rob", "d1")  # with what the model says
-    words = open_page("rob").start().words.replace("\\", "")
+    words = open_page("rob").start().text
     assert "Waiting here for a second review, but not for you: 1" in words
     page = open_page("ria").start()
     assert "A second review" in page.words
@@ -65,12 +64,12 @@ def test_an_agent_objects_a_second_review_is_blind_and_an_expert_decides(
     assert not page.enabled("Decide"), "neither outcome nor reason"
     page.test.radio[0].set_value("upheld")
     page.test.text_area[0].set_value("She asked.")
-    page.test.run()
+    page.run()
     page.test.radio[0].set_value("amended")
     page.press("Decide")
     assert "Choose the error that stands" in page.words
     page.test.radio[0].set_value("upheld")
-    page.test.run()
+    page.run()
     # together with the click: the callback comes before the run of the page that draws the choice
     page.test.radio[0].set_value("overturned")
     page.test.text_area[0].set_value("She asked what else was wanted, and answered in the next turn.")
@@ -78,15 +77,15 @@ def test_an_agent_objects_a_second_review_is_blind_and_an_expert_decides(
     assert "No appeal is open." in page.words
     page = open_page("agnes", at="My findings")
     page.choose("Your dialogues with findings, newest first", "d1")
-    assert "Appeal accepted: the finding was wrong" in page.words.replace("\\", "")
+    assert "Appeal accepted: the finding was wrong" in page.text
     assert "The expert: She asked what else was wanted" in page.words
 
 
 def test_a_lead_sends_appeals_to_a_second_review_by_a_button(open_page: Open, people: Store) -> None:
     appeals.open_appeal(people, "agnes", "d1", 1, "C1", "I had answered that")
     page = open_page("lea", at="Appeals").press("Send 1 open appeal to a second review")
-    assert "1 task was added. (appeals-1)" in page.words.replace("\\", "")
-    assert "It waits for a reviewer in appeals-1." in page.words.replace("\\", "")
+    assert "1 task was added. (appeals-1)" in page.text
+    assert "It waits for a reviewer in appeals-1." in page.text
     page.choose("Language", "es")
     assert "1 task was added" not in page.words, "a message in the language of before"
 
@@ -106,13 +105,13 @@ def test_an_expert_puts_another_finding_in_its_place(open_page: Open, people: St
     open_page("ria").start().act("save")
     page = open_page("eve", at="Appeals")
     page.test.radio[0].set_value("amended")
-    page.test.run()
+    page.run()
     page.choose("Error that stands", "T1")
     page.test.text_area[0].set_value("Curt.")
     for words, told in (("no such words", "Turn 1 has no such words"), ("Anything else?", "is decided")):
         page.fill(**{"Its words in the turn; empty: the whole turn": words})
-        page.test.run()
+        page.run()
         page.press("Decide")
-        assert told in page.words.replace("\\", "")
+        assert told in page.text
     (decided,) = appeals.list_own(people, "agnes")
     assert (decided.state, decided.reason) == ("amended", "Curt.")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from console_records import IDLE, SELECT, add_to_review, make_dialogue, make_finding
 from patience import WAIT_MS
+from playwright.sync_api import expect
 
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
@@ -46,20 +47,6 @@ def states(page: Any) -> list[str]:
             "document.querySelector('.dialint-work').work.draft.state.choices.map(each => each.state)"
         )
     ]
-
-
-def in_view(page: Any, selector: str) -> bool:
-    """Whether all of an element is in the window, and nothing lies over its middle."""
-    return bool(
-        page.locator(selector).first.evaluate(
-            """node => {
-              const box = node.getBoundingClientRect();
-              const at = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
-              const inside = box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
-              return inside && box.height > 0 && (node.contains(at) || at.contains(node));
-            }"""
-        )
-    )
 
 
 def long_dialogue(store: Store, n: int) -> None:
@@ -139,7 +126,9 @@ def test_decisions_in_a_hurry_survive_a_reload_and_a_lost_connection(
     for _ in range(9):
         page.keyboard.press("y")
     page.get_by_text("20 of 20 decided").first.wait_for()
-    assert in_view(page, "[data-do=save]")
+    save = page.locator("[data-do=save]").first
+    expect(save).to_be_in_viewport(ratio=0.99)
+    save.click(trial=True)  # nothing lies over it
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
     (row,) = saved()

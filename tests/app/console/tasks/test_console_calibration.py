@@ -39,7 +39,7 @@ def test_a_lead_starts_a_session_with_people_codes_and_dialogues(open_page: Open
     boxes["Codes"].set_value(["C1", "U2"])
     page.test.number_input[0].set_value(2)
     page.press("Start the session")
-    assert "The session is started, with 2 items" in page.words.replace("\\", "")
+    assert "The session is started, with 2 items" in page.text
     (session,) = list_sessions(store, "lea")
     assert (session.project.id, session.project.codes, session.items) == ("winter", ("C1", "U2"), 2)
     assert [member.name for member in session.members] == ["ann", "rob"]
@@ -58,13 +58,13 @@ def test_a_correction_is_in_the_results_of_a_page_that_is_open(open_page: Open, 
     assert "No question divides the group" not in page.words
     for one in annotations.list_own(started, "ann"):
         annotations.correct(started, "ann", int(one.id), f"again {one.id}", [])
-    page.test.run()
+    page.run()
     assert "No question divides the group" in page.words
 
 
 def test_a_member_sees_own_progress_only_until_all_are_done(open_page: Open, started: Store) -> None:
     page = open_page("ann", at="Calibration")
-    assert "You have 3 items left" in page.words.replace("\\", "")
+    assert "You have 3 items left" in page.text
     answer(started, "ann", ("d1", "d2"))
     answer(started, "ben", ())
     page = open_page("ann", at="Calibration")
@@ -74,7 +74,7 @@ def test_a_member_sees_own_progress_only_until_all_are_done(open_page: Open, sta
     assert "No session so far" in open_page("ria", at="Calibration").words, "no member"
     answer(started, "rob", ("d1",))
     page = open_page("ann", at="Calibration")
-    words = page.words.replace("\\", "")
+    words = page.text
     assert "Agreement by code" in words
     assert "ben" not in words.split()
     assert "✓ ann" in words
@@ -95,7 +95,7 @@ def test_a_lead_sees_progress_closes_and_writes_the_note(open_page: Open, starte
     page.press("Close the session")
     note = next(each for each in page.test.text_area if each.label == "Note, which all members read")
     note.set_value("C1 means each repeat.")
-    page.test.run()
+    page.run()
     page.press("Save the note")
     saved = load_note(started, "lea", "autumn")
     assert saved is not None

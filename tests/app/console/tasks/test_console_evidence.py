@@ -7,8 +7,7 @@ import pytest
 from console_records import add_to_review, make_dialogue, make_finding
 
 from dialint.app.console.tasks.evidence import PolicyTexts, find_evidence
-from dialint.detector.policy import parse_policy
-from dialint.detector.records import Dialogue, Finding, PolicyVersion
+from dialint.detector.records import Dialogue, Finding
 from dialint.labeling.store import documents
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.documents import PublishedText
@@ -102,33 +101,14 @@ def test_sources_are_those_that_the_reason_names_else_all(reason: str, titles: l
     assert ["only the name" in each.note for each in shown] == [title == "Source 3" for title in titles]
 
 
-def add_case(store: Store, *, published: bool, policy: PolicyVersion | None = None) -> None:
-    """At the head of rob's queue: a broken clause, then a claim against a source."""
-    if published:
-        documents.save_version(store, "lea", "policy", "shop", POLICY.format(text=CLAUSE), "new", expected=0)
-        documents.publish(store, "lea", "policy", "shop", 1)
-    claim = make_finding("C2", 3, "Yes.", reason="")
-    findings = (found("C1", CITES), found("T1", "It is rude."), claim)
-    add_to_review(store, asked(), *findings, policy=policy)
-
-
-def test_the_clause_stays_that_of_the_verdict_when_another_version_is_published(
-    open_page: Callable[..., Any], store: Store
-) -> None:
-    rules = parse_policy(POLICY.format(text=CLAUSE))
-    add_case(store, published=True, policy=PolicyVersion(name="shop", sha256=rules.fingerprint))
-    later = POLICY.format(text="Look it up.")
-    documents.save_version(store, "lea", "policy", "shop", later, "shorter", expected=1)
-    documents.publish(store, "lea", "policy", "shop", 2)
-    clause = open_page("rob").start().workspace()["evidence"]["clause:shop:look-first"]
-    assert clause["pieces"] == [{"text": CLAUSE, "marked": False}]
-    assert clause["note"] == "As scored with, version 1. Version 2 is published now."
-
-
 def test_the_clause_unfolds_beside_its_turn_by_key_and_by_click(
     page_of: Callable[..., Any], store: Store
 ) -> None:
-    add_case(store, published=True)
+    """A broken clause, something without proof, and a claim against a source."""
+    documents.save_version(store, "lea", "policy", "shop", POLICY.format(text=CLAUSE), "new", expected=0)
+    documents.publish(store, "lea", "policy", "shop", 1)
+    claim = make_finding("C2", 3, "Yes.", reason="")
+    add_to_review(store, asked(), found("C1", CITES), found("T1", "It is rude."), claim)
     page = page_of("rob")
     page.get_by_role("button", name="Start").first.click()
     folded = page.locator('.dialint-turn[data-turn="1"] details.dialint-evidence')

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -14,14 +13,7 @@ from dialint.app.console.tasks import items
 from dialint.app.console.tasks.page_session import receive
 from dialint.detector.errors import WorldError
 from dialint.detector.records import Dialogue, Turn
-from dialint.labeling.store import (
-    accounts,
-    annotations,
-    dialogues,
-    leases,
-    projects,
-    tasks,
-)
+from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, Pay, Project
 
@@ -31,7 +23,7 @@ Saved = Callable[[], list[dict[str, Any]]]
 
 def test_a_label_is_blind_and_says_yes_and_no(open_page: Open, saved: Saved) -> None:
     page = open_page("ann").start()
-    words = page.words.replace("\\", "")
+    words = page.text
     assert "Read it all first." in words
     assert "Is the customer's open question" in words
     shown = json.dumps(page.workspace())
@@ -91,19 +83,19 @@ def test_a_labeler_sees_the_own_pay_and_nobody_elses(open_page: Open, store: Sto
     assert lease is not None
     annotations.submit(store, "ben", lease.task, lease.token, "elsewhere", seconds=5.0)
     page = open_page("ann")
-    assert "Your pay in this project, which only you see: 0 × €0.125 = €0.00." in page.words.replace("\\", "")
+    assert "Your pay in this project, which only you see: 0 × €0.125 = €0.00." in page.text
     page.start()
     for _ in range(2):  # a correction is no further answer
         page.send("label", {"kind": "say", "code": "C1", "present": False}, {"kind": "save"})
-        assert "1 × €0.125 = €0.125." in page.words.replace("\\", "")
+        assert "1 × €0.125 = €0.125." in page.text
         page.act("reopen", "label")
     accounts.save_preferences(store, "ben", accounts.Preferences(language="es"))
-    assert "1 × 0,125 € = 0,125 €" in open_page("ben").words.replace("\\", "").replace("\xa0", " ")
+    assert "1 × 0,125 € = 0,125 €" in open_page("ben").text.replace("\xa0", " ")
 
 
 def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved) -> None:
     page = open_page("ann").press("Reopen my last answer")
-    assert "You have no answer here to take back." in page.words.replace("\\", "")
+    assert "You have no answer here to take back." in page.text
     page.start().say("T1", False).add("label", 1, "C1").act("save", "label")
     other = leases.claim(store, "ben", "to label")
     assert other is not None
@@ -171,11 +163,11 @@ def test_a_newer_click_does_not_interrupt_a_save(
 
 def test_a_message_stays_until_the_next_thing_is_done(open_page: Open) -> None:
     page = label_nothing(open_page("ann").start())
-    page.test.run()  # as the report that the browser sends again makes it
+    page.run()  # as the report that the browser sends again makes it
     assert "Saved." in page.words
     page.say("T1", False)
     assert "Saved." not in page.words
-    page.act("stop", "label").test.run()
+    page.act("stop", "label").run()
     assert "went back to the queue" in page.words
     page.press("Reopen my last answer")
     assert "went back to the queue" not in page.words
@@ -202,29 +194,3 @@ def test_a_draft_that_cannot_be_stored_is_not_left(
     assert "That was not saved" in page.words
     page.act("stop", "label").start()
     assert page.workspace()["said"] == {"T1": False}
-
-
-def test_a_refusal_of_each_run_is_told_once(open_page: Open, store: Store) -> None:
-    """Before: each run of the page added it once more."""
-    page = label_nothing(open_page("ann").start())
-    past = datetime(2020, 1, 1, tzinfo=UTC)
-    limits = {"overlap": 2, "most": 5, "fair_share": None, "control_share": 0.0}
-    projects.change_limits(store, "lea", "to label", deadline=past, **limits)
-    page.act("stop", "label").press("Start labeling")
-    page.test.run()
-    page.test.run()
-    assert page.words.count("The store refuses") == 1
-
-
-def test_a_draft_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
-    page = open_page("ann").start().say("T1", False).add("label", 3, "C1")
-    before = page.session("label")
-    again = open_page("ann")
-    after = again.session("label")
-    assert "Your draft was restored." in again.words
-    assert after.item == before.item
-    assert (after.answer.key, after.answer.choices, after.answer.said) == (
-        before.answer.key, before.answer.choices, before.answer.said,
-    )  # fmt: skip
-    again.act("save", "label")
-    assert len(saved()) == 1

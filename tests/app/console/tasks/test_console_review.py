@@ -47,7 +47,7 @@ def test_looking_at_a_page_takes_no_task(open_page: Open, store: Store) -> None:
         return len(store.read(lambda transaction: transaction.run(of_rob).all()))
 
     page = open_page("rob")
-    assert "Dialogues that wait for you: 3" in page.words.replace("\\", "")
+    assert "Dialogues that wait for you: 3" in page.text
     page.go("Label").go("Review")
     assert held() == 0
     page.start()
@@ -55,8 +55,8 @@ def test_looking_at_a_page_takes_no_task(open_page: Open, store: Store) -> None:
     assert "Dialogue d2" in open_page("rob").words, "what one holds is there again"
     page.decide("kept").act("stop")
     assert held() == 0
-    assert "The task went back to the queue." in page.words.replace("\\", "")
-    assert "Dialogues that wait for you: 3" in page.words.replace("\\", "")
+    assert "The task went back to the queue." in page.text
+    assert "Dialogues that wait for you: 3" in page.text
     page.start()
     assert [choice["state"] for choice in page.workspace()["choices"]] == ["kept", "open"], (
         "the draft is kept"
@@ -69,7 +69,7 @@ def test_a_reason_for_rejecting_is_saved_with_the_answer(open_page: Open, saved:
     page.act("save")
     (row,) = saved()
     assert json.loads(row["rejections"]) == [{"code": "C1", "reason": "too_small", "turn": 1}]
-    history = open_page("lea", at="Dialogue", id="d2").words.replace("\\", "")
+    history = open_page("lea", at="Dialogue", id="d2").text
     assert "turn 1: C1 Question ignored, rejected: Too small to count" in history
     page.act("reopen")
     assert [choice["why"] for choice in page.workspace()["choices"]] == ["too_small", ""]
@@ -148,7 +148,7 @@ def test_an_answer_from_elsewhere_is_shown_with_both_values(
     annotations.submit(store, "ria", lease.task, lease.token, "hers", [])
     page.act("save")
     assert "Compare" in page.test.warning[0].value
-    words = page.words.replace("\\", "")
+    words = page.text
     assert all(each in words for each in ("ria", "Nothing wrong here.", "C1 Question ignored"))
     assert len(saved()) == 1, "nothing is overwritten"
     page.press(choice)
