@@ -46,6 +46,8 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -
     table = Table(*headings, show_header=bool(headings), box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         table.add_row(*(escape_controls(cell) if isinstance(cell, str) else cell for cell in row))
+    for column in table.columns:
+        column.overflow = "fold"
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     with console.capture() as capture:

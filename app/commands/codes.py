@@ -10,12 +10,11 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from dialint.app.output import PIPE_WIDTH, print_line, print_table
+from dialint.app.output import print_line, print_table
 from dialint.detector.calibration import (
     NEEDS_JUDGE,
     POLICY_CHECK,
@@ -74,8 +73,7 @@ def codes(
         headings = ("code", "name", "severity", "scope", "needs", "covered by")
         print_table(headings, _rows(loaded, covered, language))
         print_line("")
-        for line in _summary(loaded, covered):
-            print_line(fill(line, PIPE_WIDTH))
+        print_table((), [(line,) for line in _summary(loaded, covered)])
 
 
 def describe_codes(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class ShareMark:
     @classmethod
     def of(cls, label: str, k: int, n: int, state: str, color: str = STRONG) -> ShareMark:
         """Return the mark of `k` of `n`, with Wilson's interval."""
-        return cls(label, k / n, *wilson_interval(k, n), state, color, share_text(k, n))
+        return cls(label, k / max(1, n), *wilson_interval(k, n), state, color, share_text(k, n))
 
 
 def draw_days(days: Sequence[DayCount], names: tuple[str, str], alt: str, label: str = "%m-%d") -> None:

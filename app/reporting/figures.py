@@ -59,7 +59,7 @@ class Group:
 
 
 def judged_turns(verdict: Verdict) -> int:
-    """The agents' turns of a scored dialogue that were judged."""
+    """The agents' turns of a scored dialogue that were judged; 0 where an older file does not tell."""
     whole = 1.0 if verdict.judged_share is None else verdict.judged_share
     return round((verdict.agent_turns or 0) * whole)
 
@@ -106,6 +106,7 @@ class Figures:
     """A heap for each code, of suggestions, which are in no other figure than their own table."""
     listed: list[ListedFinding] = field(default_factory=list)
     """A heap; `findings` has them in order."""
+    knows_turns: bool = True
 
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
@@ -115,6 +116,7 @@ class Figures:
             groups.setdefault(_value(verdict, dimension), Group()).add(verdict)
         if verdict.status == "failed":
             return
+        self.knows_turns &= verdict.agent_turns is not None
         self._add_codes(verdict)
         for finding in verdict.findings:
             self._list(self.listed, MAX_LISTED, verdict, finding)
@@ -132,10 +134,10 @@ class Figures:
         for code in {*self.covered, *(code for code, _ in findings)}:
             counts = self.codes.setdefault(code, CodeCounts())
             turns = (verdict.agent_turns or 0) - len(missing.get(code, ()))
-            if code in nowhere or (code in missing and turns <= 0):
+            if code in nowhere or (verdict.agent_turns is not None and turns <= 0):
                 continue
             counts.dialogues += 1
-            counts.turns += turns
+            counts.turns += max(turns, 0)
         for (code, severity), n in findings.items():
             self.codes[code].severities[severity] += n
         for code in {code for code, _ in findings}:
@@ -215,8 +217,8 @@ def _codes(figures: Figures) -> Table:
                 counts.flagged,
                 counts.dialogues,
                 per_100(counts.flagged, counts.dialogues),
-                counts.turns,
-                _rate(n, counts.turns) if counts.dialogues >= LEAST else None,
+                counts.turns if figures.knows_turns else None,
+                _rate(n, counts.turns) if figures.knows_turns and counts.dialogues >= LEAST else None,
             )
         )
     return Table(
@@ -237,7 +239,7 @@ def _severities(figures: Figures) -> Table:
     for level in figures.taxonomy.severities:
         n = sum(by[level.code] for by in findings.values())
         in_judged = whole.severities[level.code]
-        rate = _rate(in_judged, whole.turns) if whole.judged >= LEAST else None
+        rate = _rate(in_judged, whole.turns) if figures.knows_turns and whole.judged >= LEAST else None
         rows.append((f"{level.code} {level.name.en}", n, n - in_judged, rate))
     return Table(
         "By severity",
@@ -266,18 +268,19 @@ def _groups(figures: Figures, dimension: str) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name in sorted(groups, key=lambda name: (name is None, name or "")):
         group = groups[name]
+        enough = figures.knows_turns and group.judged >= LEAST
         rows.append(
             (
                 UNKNOWN if name is None else name,
                 group.judged,
                 group.failed,
                 group.not_judged,
-                group.turns,
+                group.turns if figures.knows_turns else None,
                 group.findings.total(),
                 group.serious,
                 per_100(group.serious, group.judged),
                 per_100(group.flagged, group.judged),
-                _rate(group.findings.total(), group.turns) if group.judged >= LEAST else None,
+                _rate(group.findings.total(), group.turns) if enough else None,
                 " ".join(f"{code} {n}" for code, n in group.findings.most_common(3)),
             )
         )
@@ -310,13 +313,15 @@ def _rate(n: int, turns: int) -> float | None:
 def headline(figures: Figures) -> list[tuple[str, Cell]]:
     """The figures at the top, each with its label."""
     whole = figures.whole
-    rate = _rate(whole.findings.total(), whole.turns) if whole.judged >= LEAST else None
+    rate = (
+        _rate(whole.findings.total(), whole.turns) if figures.knows_turns and whole.judged >= LEAST else None
+    )
     return [
         ("Dialogues with an S1 or S2 per 100", per_100(whole.serious, whole.judged)),
         ("Dialogues with a finding per 100", per_100(whole.flagged, whole.judged)),
         ("Findings per 100 agent turns", rate),
         ("Judged dialogues", whole.judged),
-        ("Judged agent turns", whole.turns),
+        ("Judged agent turns", whole.turns if figures.knows_turns else None),
         ("Failed dialogues", whole.failed),
         ("Not judged, by language", whole.not_judged),
     ]
@@ -364,6 +369,8 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
         lines.append(f"Codes that nobody looked for: {' '.join(missing)}.")
     if options.get("limit"):
         lines.append(f"Only the first {options['limit']:,} dialogues of the log were scored (--limit).")
+    if not figures.knows_turns:
+        lines.append("The verdicts are of an older version and do not tell how many turns agents had.")
     unknown = [d for d in DIMENSIONS if not set(figures.groups[d]) - {None}]
     if unknown and figures.tally.n:
         lines.append(f"The log does not tell of any dialogue its {', '.join(unknown)}.")

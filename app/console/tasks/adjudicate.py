@@ -16,8 +16,8 @@ from dialint.app.console.messages import report_refusals, set_notice, show_notic
 from dialint.app.console.tables import select
 from dialint.app.console.tasks.answer import Selection
 from dialint.app.console.tasks.cases import (
-    DRAFT,
     Answer,
+    CaseDraft,
     CodeQuestion,
     Decision,
     draft_name,
@@ -53,7 +53,7 @@ class CaseSession:
     lease: Lease
     case: Case
     questions: tuple[CodeQuestion, ...]
-    draft: dict[str, Decision]
+    draft: CaseDraft
     taxonomy: Taxonomy
     started_s: float = field(default_factory=time.monotonic)
     is_over: bool = False
@@ -62,7 +62,7 @@ class CaseSession:
     @property
     def current(self) -> str | None:
         """The first code that is not decided."""
-        return next((one.code for one in self.questions if one.code not in self.draft), None)
+        return next((one.code for one in self.questions if one.code not in self.draft.decisions), None)
 
     def decide(self, question: CodeQuestion, answer: Answer) -> None:
         """Decide a code; the draft is stored."""
@@ -72,18 +72,18 @@ class CaseSession:
         """Change the decision on a code; the draft is stored."""
         if self.is_over:
             return
-        self.draft = {**self.draft, code: decision}
+        self.draft = CaseDraft(decisions={**self.draft.decisions, code: decision})
         with report_refusals("adjudicate"):
-            content, dialogue = DRAFT.dump_json(self.draft).decode(), self.case.task.dialogue.id
+            content, dialogue = self.draft.model_dump_json(), self.case.task.dialogue.id
             task_view.save_draft(self.store, self.account.id, draft_name(self.case), content, dialogue)
             leases.renew(self.store, self.account.id, self.lease.task, self.lease.token)
 
     def select(self, selection: Selection | None) -> None:
         """Words that are selected become the evidence of the code that was said to be there last."""
-        yes = [code for code, one in self.draft.items() if one.answer == "yes"]
+        yes = [code for code, one in self.draft.decisions.items() if one.answer == "yes"]
         if yes and selection is not None:
             words = {"start": selection.start, "end": selection.end}
-            self.update(yes[-1], self.draft[yes[-1]].model_copy(update=words))
+            self.update(yes[-1], self.draft.decisions[yes[-1]].model_copy(update=words))
 
 
 def adjudicate_page(store: Store, account: Account) -> None:
@@ -149,7 +149,7 @@ def _show_case(session: CaseSession) -> None:
         agreed = [one for one in session.questions if not one.is_open]
         if agreed:
             names = {"yes": _("yes"), "no": _("no"), "not applicable": _("not applicable")}
-            decided = {code: names[one.answer] for code, one in session.draft.items()}
+            decided = {code: names[one.answer] for code, one in session.draft.decisions.items()}
             codes = " · ".join(f"{one.code} {decided.get(one.code, _('not decided'))}" for one in agreed)
             with st.expander(safe_markdown(_("All agree: {codes}").format(codes=codes))):
                 for question in agreed:
@@ -164,7 +164,7 @@ def _marks(session: CaseSession) -> list[Mark]:
         for start, end in sorted({(one.start, one.end) for one in evidence(session.case, question)}):
             words = Selection(turn=turn, start=start, end=end)
             marks.append(Mark(words, safe_text(f"{question.code} ?"), "open"))
-        decision = session.draft.get(question.code)
+        decision = session.draft.decisions.get(question.code)
         if decision is not None and decision.answer == "yes":
             words = Selection(turn=turn, start=decision.start, end=decision.end)
             marks.append(Mark(words, safe_text(f"{question.code} ✓"), "kept"))
@@ -178,7 +178,7 @@ def _show_question(session: CaseSession, question: CodeQuestion) -> None:
     st.markdown(f"**{safe_markdown(f'{pointer}{question.code} {choose_name(entry.name)}')}**")
     st.caption(safe_markdown(entry.test))
     _show_answers(session, question)
-    label, decision = question.label, session.draft.get(question.code)
+    label, decision = question.label, session.draft.decisions.get(question.code)
     if label is None:
         st.caption(_("Not aggregated yet: there is no posterior."))
     else:
@@ -209,17 +209,17 @@ def _show_question(session: CaseSession, question: CodeQuestion) -> None:
 
 
 def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
-    people = dict.fromkeys(who for each in session.questions for who in each.answers)
+    people = list(dict.fromkeys(one.who for each in session.questions for one in each.answers))
     title = _("Rater {n}")
     names = {who: title.format(n=number) for number, who in enumerate(people, 1)}
-    yes = {who: findings for who, findings in question.answers.items() if findings}
-    no = [who for who, findings in question.answers.items() if not findings]
+    yes = [one for one in question.answers if one.findings]
+    no = [one for one in question.answers if not one.findings]
     left, right = st.columns(2)
     with left:
-        for who, findings in yes.items():
-            for finding in findings:
+        for one in yes:
+            for finding in one.findings:
                 quote = finding.quote if len(finding.quote) <= MAX_QUOTE else f"{finding.quote[:MAX_QUOTE]}…"
-                st.text(safe_text(f"✓ {names[who]} · {finding.severity} · “{quote}”"))
+                st.text(safe_text(f"✓ {names[one.who]} · {finding.severity} · “{quote}”"))
         for finding in evidence(session.case, question):
             if session.case.verdict is not None and finding.probability < 1.0:
                 release = session.case.verdict.release
@@ -229,7 +229,7 @@ def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
             st.caption(_("Nobody says yes."))
     with right:
         if no:
-            st.text(safe_text("✗ " + ", ".join(names[who] for who in no)))
+            st.text(safe_text("✗ " + ", ".join(names[one.who] for one in no)))
         else:
             st.caption(_("Nobody says no."))
 
@@ -280,7 +280,7 @@ def _decision_form(session: CaseSession) -> None:
         if not reason:
             set_notice("adjudicate", "error", _("A decision needs a reason."))
             return
-        for code, decision in session.draft.items():
+        for code, decision in session.draft.decisions.items():
             if decision.answer == "yes":  # chosen together with this click, it is in no draft yet
                 _keep_evidence(session, code, decision)
         with report_refusals("adjudicate"):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Literal, NamedTuple
 
 import streamlit as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.messages import report_refusals, set_notice
@@ -192,16 +192,25 @@ class Decision(Record):
     end: int = 0
 
 
-DRAFT: TypeAdapter[dict[str, Decision]] = TypeAdapter(dict[str, Decision])
-"""A draft: the decisions by code."""
+class CaseDraft(Record):
+    """The decisions by code."""
+
+    decisions: dict[str, Decision] = Field(default_factory=dict)
+
+
+class PersonAnswer(NamedTuple):
+    """One person's answer for a code in the turn: their findings of it; none is a no."""
+
+    who: str
+    findings: tuple[Finding, ...]
 
 
 class CodeQuestion(NamedTuple):
-    """A code of a case, and by person their findings of it in the turn, of which none is a no; `is_open`:
-    people disagree, nobody was asked, or the most trusted label is not sure."""
+    """A code of a case; `is_open`: people disagree, nobody was asked, or the most trusted label is not
+    sure."""
 
     code: str
-    answers: dict[str, tuple[Finding, ...]]
+    answers: tuple[PersonAnswer, ...]
     label: Label | None
     is_open: bool
 
@@ -216,12 +225,13 @@ def list_questions(case: Case) -> tuple[CodeQuestion, ...]:
     }
     questions = []
     for code in case.task.codes:
-        answers = {
+        by_person = {
             answer.labeler: tuple(each for each in answer.findings if each.code == code and each.turn == turn)
             for answer in case.answers
             if code in answer.codes and answer.turn in (None, turn)
         }
-        n_yes, label = sum(map(bool, answers.values())), labels.get(code)
+        answers = tuple(PersonAnswer(who, findings) for who, findings in by_person.items())
+        n_yes, label = sum(bool(one.findings) for one in answers), labels.get(code)
         unsure = label is not None and max(label.probability, 1 - label.probability) < SURE
         is_open = not answers or 0 < n_yes < len(answers) or unsure
         questions.append(CodeQuestion(code, answers, label, is_open))
@@ -247,7 +257,7 @@ def evidence(case: Case, question: CodeQuestion) -> list[Finding]:
     """The verdict's findings of the code in the turn, then those of people."""
     by_model = [] if case.verdict is None else [*case.verdict.findings, *case.verdict.suggestions]
     here = [one for one in by_model if (one.code, one.turn) == (question.code, case.task.turn)]
-    return here + [finding for findings in question.answers.values() for finding in findings]
+    return here + [finding for one in question.answers for finding in one.findings]
 
 
 def turn_text(case: Case) -> str:
@@ -257,20 +267,20 @@ def turn_text(case: Case) -> str:
 
 def load_draft(
     store: Store, actor: str, case: Case, questions: tuple[CodeQuestion, ...], taxonomy: Taxonomy
-) -> dict[str, Decision]:
+) -> CaseDraft:
     """The draft in the store; without one, what all agree on is decided already."""
     stored = task_view.load_draft(store, actor, draft_name(case), case.task.dialogue.id)
     if stored is not None:
         try:
-            return DRAFT.validate_json(stored.content)
+            return CaseDraft.model_validate_json(stored.content)
         except ValidationError:
             pass  # of another version of the console: start anew
     agreed = {}
     for one in questions:
         if not one.is_open:
-            answer: Answer = "yes" if any(one.answers.values()) else "no"
+            answer: Answer = "yes" if one.answers[0].findings else "no"
             agreed[one.code] = suggest_decision(case, one, answer, taxonomy)
-    return agreed
+    return CaseDraft(decisions=agreed)
 
 
 def draft_name(case: Case) -> str:
@@ -279,17 +289,17 @@ def draft_name(case: Case) -> str:
 
 
 def submit_decision(
-    store: Store, actor: str, case: Case, lease: Lease, draft: dict[str, Decision], reason: str,
-    taxonomy: Taxonomy, seconds: float,
+    store: Store, actor: str, case: Case, lease: Lease, draft: CaseDraft, reason: str, taxonomy: Taxonomy,
+    seconds: float,
 ) -> None:  # fmt: skip
     """Save the decision, once however often it is sent, and claim the next case."""
     findings = []
-    for code, one in draft.items():
+    for code, one in draft.decisions.items():
         if one.answer == "yes" and one.severity is not None and case.task.turn is not None:
             words = Selection(turn=case.task.turn, start=one.start, end=one.end)
             finding = make_finding(case.task.dialogue, words, taxonomy.codes[code], one.severity)
             findings.append(finding.model_copy(update={"reason": reason}))
-    skipped = tuple(code for code, one in draft.items() if one.answer == "not applicable")
+    skipped = tuple(code for code, one in draft.decisions.items() if one.answer == "not applicable")
     key = f"decision {actor} {lease.task} {lease.token}"
     expert_cases.decide_case(
         store, actor, lease.task, lease.token, key, findings, reason, seconds, not_applicable=skipped
