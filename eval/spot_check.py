@@ -362,4 +362,4 @@ def _instructions(taxonomy: Taxonomy) -> str:
     from jinja2 import Template
 
     template = Template(INSTRUCTIONS.read_text(encoding="utf-8"), keep_trailing_newline=True)
-    return template.render(codes=taxonomy.codes, nothing=NOTHING, sheet=SHEET)
+    return str(template.render(codes=taxonomy.codes, nothing=NOTHING, sheet=SHEET))

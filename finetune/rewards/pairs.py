@@ -23,7 +23,7 @@ random person prefers the chosen one.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -169,7 +169,7 @@ def _fault_pairs(
     error: ReadError,
     clean: LabelledQuestion,
     foreign: ReadError,
-    family: Sequence[str],
+    family: Container[str],
     rng: random.Random,
 ) -> Iterator[PreferencePair]:
     """The pairs of an `error` of `item`, of a dialogue without such an error, and of a `foreign` error of the
