@@ -412,7 +412,7 @@ class GracefulShutdown:
         if signum != signal.SIGALRM:
             self._requested = self._requested or signum
         if self._busy and first:
-            signal.alarm(GRACE_S)
+            signal.setitimer(signal.ITIMER_REAL, GRACE_S)
         else:
             raise Interrupted(self._requested or signum)
 
@@ -426,6 +426,6 @@ def graceful_shutdown() -> Iterator[GracefulShutdown]:
     try:
         yield shutdown
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in zip(signals, earlier, strict=True):
             signal.signal(number, handler)

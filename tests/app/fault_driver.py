@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from dialint.app import shutdown
+from dialint.app.scoring import job as scoring_job
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector import artifacts
@@ -194,7 +194,7 @@ def main(about: dict[str, Any]) -> int:
     faults = Faults(about)
     if {"kill_at", "fsync_error_at", "full_after", "count_steps"} & set(about):
         install(faults)
-    shutdown.GRACE_S = about.get("grace_s", shutdown.GRACE_S)
+    scoring_job.GRACE_S = about.get("grace_s", scoring_job.GRACE_S)
     tempfile.tempdir = about.get("temporary")
     options = dict(about["options"])
     options["out"] = Path(options["out"])

@@ -38,7 +38,7 @@ OF_OTHER_PROGRAMS = """
     enable-prefix-caching enable-prompt-tokens-details generation-config gpu-memory-utilization lora-modules
     max-lora-rank max-loras override-generation-config quantization revision served-model-name shutdown-timeout
     structured-outputs-config tensor-parallel-size
-    porcelain untracked-files
+    abbrev always dirty exclude
     query-gpu format
     help version
 """

@@ -15,7 +15,7 @@ from marked_dialogues import dialogue, in_turn, read_case
 
 from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
-from dialint.detector.checks import context
+from dialint.detector.checks import proof_name
 from dialint.detector.decide import _reason
 from dialint.detector.ingest.validation import clean_texts
 from dialint.detector.interface import DetectorConfig
@@ -126,7 +126,7 @@ def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
         for finding in after.suggestions:
             n += 1
             assert finding.probability == pytest.approx(stated[finding.turn] * 9 / 49, abs=1e-5)
-            assert context.proof_name(finding).startswith("demoted: spot check of 2026-11-23")
+            assert proof_name(finding).startswith("demoted: spot check of 2026-11-23")
         rest = {(each.code, each.turn): each.probability for each in before.findings if each.code != "T1"}
         for finding in after.findings:
             assert finding.probability == pytest.approx(rest[finding.code, finding.turn] * 3 / 7, abs=1e-5)

@@ -19,9 +19,11 @@ def shown(capsys: pytest.CaptureFixture[str], code: str | None = None, **options
 
 @pytest.fixture(autouse=True)
 def no_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No embedded release, whatever the checkout holds; the path where a test may put one."""
+    """No embedded release, whatever the checkout holds; the path where a test may put one. Nothing says how
+    wide the output is."""
     release = tmp_path / "release.json"
     monkeypatch.setattr(codes_module, "EMBEDDED", tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # workers of xdist have one
     return release
 
 

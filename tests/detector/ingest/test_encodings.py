@@ -53,7 +53,7 @@ def test_a_log_in_another_encoding_is_read_and_told(
     path = tmp_path / f"log.{ending}"
     data = table(texts).encode(encoding)
     path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
-    loaded, rejects, counts = load(path)
+    loaded, rejects, counts = load(path, ReadConfig())
     assert not rejects
     assert [[turn.text for turn in one.dialogue.turns] for one in loaded] == [texts] * 6
     told = counts.facts[str(path)]
@@ -69,7 +69,7 @@ def test_a_log_in_another_encoding_is_read_and_told(
 def test_a_guess_that_is_not_safe_is_refused_with_what_to_say(tmp_path: Path, texts: list[str]) -> None:
     path = tmp_path / "log.csv"
     path.write_text(table(texts, n=1), encoding="cp1252")
-    error = refused(path)
+    error = refused(path, ReadConfig())
     assert error.code == "E_ENCODING"
     assert "is not UTF-8, and what else it is cannot be told safely; name it" in error.message
     assert "--encoding cp125" in error.message

@@ -84,21 +84,47 @@ def by_policy(verdict: Verdict) -> list[tuple[str, int]]:
 
 def test_findings_name_the_clause(folder: Path) -> None:
     verdict = detector(folder, "shop").verdicts([dialogue()])[0]
-    assert by_policy(verdict) == [("P1", 3), ("P2", 3)]
+    assert by_policy(verdict) == [("P1", 1), ("P2", 3)]
     assert verdict.no_policy == ("P3",)
     reason = next(finding.reason for finding in verdict.findings if finding.code == "P1")
     assert "exact check 'policy', no model: clause look-first of policy shop" in reason
-    assert "before refund find is missing in turn 1" in reason
+    assert "before refund find is missing" in reason
 
 
-def test_clauses_that_are_broken_in_one_turn_are_all_named(folder: Path) -> None:
-    more = "  - id: no-refunds\n    text: Refund nothing.\n    on: refund\n    limit: {at_most: 0}\n"
-    (folder / "strict.yaml").write_text(POLICY.format(name="strict") + more, encoding="utf-8")
-    verdict = detector(folder, "strict").verdicts([dialogue()])[0]
-    assert by_policy(verdict) == [("P1", 3), ("P2", 3)]
-    reason = next(finding.reason for finding in verdict.findings if finding.code == "P2")
-    assert "clause no-guarantees of policy strict" in reason
-    assert "clause no-refunds of policy strict" in reason
+@pytest.mark.parametrize(
+    ("words", "quote", "clauses"),
+    [
+        ("", "refund({})", ("no-refund", "no-cancel")),
+        ("Done, we guarantee it.", None, ("no-guarantees", "no-refund", "no-cancel")),
+    ],
+)
+def test_clauses_that_are_broken_in_one_turn_are_all_named(
+    folder: Path, words: str, quote: str | None, clauses: tuple[str, ...]
+) -> None:
+    """By two calls, and by the words beside them."""
+    never = "  - id: no-{0}\n    text: No {0}.\n    on: {0}\n    limit: {{at_most: 0}}\n"
+    rules = POLICY.format(name="strict") + never.format("refund") + never.format("cancel")
+    (folder / "strict.yaml").write_text(rules, encoding="utf-8")
+    talk = Dialogue(
+        id="d",
+        turns=(
+            Turn(index=0, role="customer", text="w1 my parcel is broken"),
+            Turn(
+                index=1,
+                role="agent",
+                text=words,
+                tool_calls=(ToolCall(name="refund"), ToolCall(name="cancel")),
+            ),
+            Turn(index=2, role="tool", text="done"),
+            Turn(index=3, role="tool", text="done"),
+            Turn(index=4, role="agent", text="w2"),
+        ),
+    )
+    verdict = detector(folder, "strict").verdicts([talk])[0]
+    assert by_policy(verdict) == [("P1", 1), ("P2", 1)]
+    found = next(finding for finding in verdict.findings if finding.code == "P2")
+    assert found.quote == (quote or words)
+    assert all(f"clause {clause} of policy strict" in found.reason for clause in clauses)
 
 
 def test_without_a_policy_nothing_fires_and_the_codes_are_named(folder: Path) -> None:
@@ -114,7 +140,7 @@ def test_without_a_policy_nothing_fires_and_the_codes_are_named(folder: Path) ->
         assert by_policy(verdict) == []
         assert verdict.no_policy == ("P1", "P2", "P3", "P4")
         assert not any(code.startswith("P") for code in (verdict.probabilities or {})[3])
-    assert by_policy(both.verdicts([dialogue("desk")])[0]) == [("P1", 3), ("P2", 3)]
+    assert by_policy(both.verdicts([dialogue("desk")])[0]) == [("P1", 1), ("P2", 3)]
 
 
 def test_a_verdict_records_the_rules_that_applied(folder: Path) -> None:

@@ -131,16 +131,25 @@ def test_logs_without_results() -> None:
     assert [each.code for each in violations(read_case([*lines])[0], parse_policy(text))] == ["P1"]
 
 
-def test_the_check_names_the_clause_and_marks_a_turn_that_was_said() -> None:
+def test_the_check_names_the_clause_and_marks_the_call_or_the_words_beside_it() -> None:
     check, shop = load_checks()["policy"], policy("on: refund\nbefore: find")
-    context, text = CheckContext(policies={"shop": shop}), "I refunded it."
-    talk, _ = read_case([HELLO, *REFUND, f"a: {text}"])
+    context = CheckContext(policies={"shop": shop})
+    talk, _ = read_case([HELLO, *REFUND, "a: I refunded it."])
     (hit,) = check(talk, context)
-    assert (hit.turn, hit.start, hit.end, hit.code) == (3, 0, len(text), "P1")
-    assert hit.why == "clause c of policy shop (“A clause.”): before refund find is missing in turn 1"
+    assert (hit.turn, hit.start, hit.end, hit.code) == (1, 0, 1, "P1")  # the call itself
+    assert hit.why == "clause c of policy shop (“A clause.”): before refund find is missing"
     assert list(check(talk, CheckContext())) == []
-    (silent,) = check(read_case([HELLO, *REFUND])[0], context)
-    assert (silent.turn, silent.start, silent.end) == (1, 0, 1)  # the call itself
+    hello, call, *rest = talk.turns
+    turns = (hello, call.model_copy(update={"text": " One moment.\n"}), *rest)
+    (beside,) = check(talk.model_copy(update={"turns": turns}), context)
+    assert (beside.turn, beside.start, beside.end, beside.why) == (1, 1, 12, hit.why)
+
+
+def test_what_nobody_did_is_missing_in_the_next_message_of_the_agent() -> None:
+    context = CheckContext(policies={"shop": policy("on: {customer_says: broken}\nafter: find")})
+    (hit,) = load_checks()["policy"](read_case([HELLO, "a: I see."])[0], context)
+    assert (hit.turn, hit.start, hit.end) == (1, 0, 6)
+    assert hit.why.endswith("never followed in turn 0")
 
 
 def test_a_reason_names_the_values_that_forbid_it() -> None:

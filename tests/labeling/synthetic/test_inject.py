@@ -172,18 +172,17 @@ def test_a_log_becomes_examples_with_a_manifest_and_the_same_bytes_again(tmp_pat
         run([str(SAMPLE)], config)
 
 
-def test_the_exact_checks_find_made_errors_where_they_are_said_to_be(tmp_path: Path) -> None:
-    config = InjectConfig(out=tmp_path / "o", codes=("L1", "L2", "M2", "V2"), share=1, quiet=True)
-    run([str(SAMPLE)], config)
-    found: dict[str, list[bool]] = {code: [] for code in config.codes}
+@pytest.mark.parametrize("code", ["L1", "L2", "M2", "V2"])
+def test_the_exact_checks_find_made_errors_where_they_are_said_to_be(tmp_path: Path, code: str) -> None:
+    run([str(SAMPLE)], InjectConfig(out=tmp_path / "o", codes=(code,), share=0.5, quiet=True))
+    found = []
     for example in read_file(tmp_path / "o" / "examples.jsonl"):
         for label in example.errors:
             hits = [hit for check in load_checks().values() for hit in check(example.dialogue)]
-            own = [hit for hit in hits if hit.turn == label.turn and hit.code in (label.code, None)]
+            own = [hit for hit in hits if hit.turn == label.turn and hit.code in (code, None)]
             start, end = label.start or 0, label.end or 0
-            found[label.code].append(any(hit.start < end and start < hit.end for hit in own))
-    for code, hit in found.items():
-        assert sum(hit) >= 0.9 * len(hit) > 8, code
+            found.append(any(hit.start < end and start < hit.end for hit in own))
+    assert sum(found) >= 0.9 * len(found) > 20
 
 
 def test_shares_make_sets_of_which_no_two_have_the_same_dialogue(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_note_that_is_refused_stays_in_the_form_and_is_sent_once(
     page = open_page("lea", at="Coaching")
     page.test.text_area(key="note text:a1:0").set_value("A long note.")
     with monkeypatch.context() as busy:
-        busy.setattr(coaching_notes, "write_note", refuse)
+        busy.setattr(coaching_notes.coaching, "write_note", refuse)
         page.press("Send the note")
     assert "keep the database busy" in page.words
     assert page.test.text_area(key="note text:a1:0").value == "A long note."

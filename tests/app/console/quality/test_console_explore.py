@@ -54,18 +54,24 @@ def test_all_dialogues_newest_first_and_a_filter_goes_into_the_address(open_page
     assert control(page, "code").value is None
 
 
-@pytest.mark.parametrize("address", [
-    {"since": "yesterday", "least": "-4", "sort": "x", "severity": "S9", "status": "?", "after": "junk"},
-    {"q": "\x00\"((", "agent": HOSTILE_NAME, "code": HOSTILE_NAME, "after": "nan_5"},
-    {"least": "90", "most": "10", "until": "9999-99-99", "after": "1.0_99999999999999999999999"},
+@pytest.mark.parametrize(("address", "is_in_list"), [
+    ({"since": "yesterday", "least": "-4", "sort": "x", "severity": "S9", "status": "?", "after": "junk"}, True),
+    ({"q": "\x00\"((", "agent": HOSTILE_NAME, "code": HOSTILE_NAME, "after": "nan_5"}, False),
+    ({"least": "90", "most": "10", "until": "9999-99-99", "after": "1.0_99999999999999999999999"}, False),
+    ({"q": "nothing like it"}, False),
+    ({"from": "elsewhere"}, False),
 ])  # fmt: skip
 def test_an_address_that_somebody_made_up_breaks_nothing(
-    open_page: Callable[..., Any], address: dict[str, str]
+    open_page: Callable[..., Any], address: dict[str, str], is_in_list: bool
 ) -> None:
+    """What makes no sense in it is no filter; a dialogue that is not in the list leads nowhere."""
     assert "https://evil" not in open_page("rob", at="Explore", **address).words
     page = open_page("rob", at="Dialogue", id="d1", **{"from": "explore", **address})
-    assert "◀ Previous" not in page.labels or not page.enabled("◀ Previous")
+    for label in ("◀ Previous", "Next ▶"):
+        assert (label in page.labels and page.enabled(label)) == is_in_list
     assert "Review this" in page.labels
+    if is_in_list:
+        assert "Review this" in page.press("◀ Previous").labels
 
 
 def test_the_address_of_a_search_is_the_search() -> None:

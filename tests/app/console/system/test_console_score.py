@@ -27,6 +27,7 @@ from dialint.app.console.system.job import (
 from dialint.app.console.system.log_preview import describe_log
 from dialint.app.console.system.score_results import add_to_store
 from dialint.app.output import ERROR_FILE_VARIABLE
+from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.records import Dialogue, Turn
@@ -238,6 +239,8 @@ def done_job(make_job: Callable[..., Job]) -> Job:
         work={"release": {"id": "r"}}, resumed_dialogues=0,
     )  # fmt: skip
     assert out == job.out
+    files = [file_entry(out, N), file_entry(rejects, 0)]
+    write_manifest(manifest_path(out), {**read_manifest(manifest_path(out)), "files": files})
     job.update(options=ScoreOptions())
     return job
 
