@@ -48,7 +48,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -
         table.add_row(*(escape_controls(cell) if isinstance(cell, str) else cell for cell in row))
     for column in table.columns:
         column.overflow = "fold"
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     with console.capture() as capture:
         console.print(table)
