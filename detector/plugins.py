@@ -40,6 +40,7 @@ OWN: dict[str, dict[str, str]] = {
         "canonical": f"{FORMATS}.canonical:canonical",
         "tau": f"{FORMATS}.research:tau",
         "tau2": f"{FORMATS}.research:tau2",
+        "abcd": f"{FORMATS}.research:abcd",
         "multiwoz": f"{FORMATS}.research:multiwoz",
         "opentelemetry": f"{FORMATS}.traces:opentelemetry",
         "openinference": f"{FORMATS}.traces:openinference",

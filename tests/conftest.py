@@ -40,11 +40,19 @@ settings.load_profile("dialint")
 LONGEST = ("test_readme.py", "test_console_browser.py")
 """Files that are begun first, so that no process waits for them at the end."""
 
+DIFFERS = (
+    "test_whatever_is_typed_is_no_syntax",
+    "test_words_are_found_whatever_their_script",
+    "test_an_upgrade_covers_up_nothing",
+    "test_f5_every_late_write_is_refused",
+)
+"""Tests whose every value is quick on PostgreSQL too: its search, its changes and its locks are others."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What uses the store is `slow` on PostgreSQL, but for the store's own tests, and of those the tampering with
-    each column and what repeats another with other values. Files are mixed, or all processes would have a browser
-    at the same time; that needs --no-loadscope-reorder."""
+    each column and what repeats another with other values, if it is not in `DIFFERS`. Files are mixed, or all
+    processes would have a browser at the same time; that needs --no-loadscope-reorder."""
     items.sort(key=lambda item: (item.path.name not in LONGEST, zlib.crc32(item.path.name.encode())))
     databases = [getattr(getattr(item, "callspec", None), "id", "") for item in items]
     on_both = {item.function for item, name in zip(items, databases, strict=True) if "sqlite" in name}  # type: ignore[attr-defined]
@@ -53,7 +61,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "postgresql" in name:
             own = item.path.parent.name == "store" and item.path.name != "test_store_tampering.py"
             function = item.function  # type: ignore[attr-defined]
-            if not own or (function in on_both and function in seen):
+            repeats = function in on_both and function in seen and function.__name__ not in DIFFERS
+            if not own or repeats:
                 item.add_marker(pytest.mark.slow)
             seen.add(function)
 

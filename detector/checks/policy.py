@@ -63,13 +63,13 @@ def _quote(clause: Clause, policy: Policy) -> str:
 
 
 def broken_clauses(dialogue: Dialogue, policy: Policy) -> Iterator[tuple[tuple[int, int, int], Violation]]:
-    """Yield the broken clauses with the places that they are reported at; the first of a clause and place."""
-    reported: set[tuple[tuple[int, int, int], str]] = set()
+    """Yield the broken clauses with the places that they are reported at; the first of a clause and turn."""
+    reported: set[tuple[int, str]] = set()
     turns = {turn.index: turn for turn in dialogue.turns}
     for violation in violations(dialogue, policy):
         turn = turns[violation.turn]
         is_call = turn.role in JUDGED_ROLES and violation.call < len(turn.tool_calls)
         place = locate_call(turn, violation.call) if is_call else locate_act(dialogue, turn.index)
-        if place is not None and (place, violation.clause.id) not in reported:
-            reported.add((place, violation.clause.id))
+        if place is not None and (place[0], violation.clause.id) not in reported:
+            reported.add((place[0], violation.clause.id))
             yield place, violation

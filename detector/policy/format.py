@@ -48,9 +48,9 @@ def match_keys(value: Any) -> frozenset[Any]:
     if value is None or isinstance(value, bool):
         return _NAMES[value]
     text = str(value).strip().casefold()
-    is_identifier = isinstance(value, (str, int)) and _IDENTIFIER.fullmatch(text)
-    size = None if is_identifier else number(value)
-    return frozenset([text if size is None else size])
+    is_identifier = _IDENTIFIER.fullmatch(text) is not None
+    size = None if is_identifier and isinstance(value, (str, int)) else number(value)
+    return frozenset([text] if size is None else [size, text] if is_identifier else [size])
 
 
 def all_match_keys(values: Iterable[Any]) -> frozenset[Any]:

@@ -79,12 +79,14 @@ def run(
         raise OutputRefused(
             "E_EXISTS", f"{config.out}: holds a finished dataset already; name another folder"
         )
-    started, key = time.monotonic(), config.key or split_key(config.key_file)
-    with disk_errors(config.out):
-        make_output_folder(config.out)
+    started = time.monotonic()
     gc.disable()  # all records stay in memory until the end, so a collection frees nothing
     try:
-        manifest = _write_dataset(load(config), key)
+        builder = load(config)
+        key = config.key or split_key(config.key_file)
+        with disk_errors(config.out):
+            make_output_folder(config.out)
+        manifest = _write_dataset(builder, key)
     finally:
         gc.enable()
     manifest["seconds"] = round(time.monotonic() - started, 1)

@@ -26,7 +26,7 @@ from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
 from dialint.labeling.dataset.examples import DialogueAnnotations
-from dialint.labeling.dataset.preferences import deciding_answer
+from dialint.labeling.dataset.preferences import DECIDERS, deciding_answer
 from dialint.labeling.exchange.store_export import load_by_dialogue
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import load_dialogue, load_verdicts
@@ -104,6 +104,8 @@ def count_confirmed(store: Store, actor: str, whole: frozenset[str]) -> Counts:
     """
     answers: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for name, by_people in load_by_dialogue(store, actor, None).items():
+        if not any(annotation.kind in DECIDERS for annotation in by_people):
+            continue
         verdicts = store.read(partial(load_verdicts, name=name))
         dialogue = store.read(partial(load_dialogue, name=name))
         assert dialogue is not None, "a foreign key"

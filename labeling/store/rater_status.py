@@ -8,6 +8,7 @@ of the role `labeler` are evaluated. No rule bans: that is a person's decision (
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -81,9 +82,10 @@ def set_rules(transaction: Transaction, actor: str, rules: Rules) -> None:
 
 
 def load_rules(transaction: Transaction) -> Rules:
-    """As `get_rules`; permissions are checked by the caller."""
+    """As `get_rules`; permissions are checked by the caller. Rules that are no more are passed over."""
     stored = transaction.run(select(settings.c.content).where(settings.c.name == NAME)).scalar_one_or_none()
-    return Rules() if stored is None else Rules.model_validate_json(stored)
+    content: dict[str, Any] = {} if stored is None else json.loads(stored)
+    return Rules(**{name: value for name, value in content.items() if name in Rules.model_fields})
 
 
 Action = Literal["keep", "retrain", "suspend", "admit"]

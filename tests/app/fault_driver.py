@@ -5,7 +5,7 @@ process for each, and answer with a line ``{"status", "out", "err"}``; status is
 killed it. JSON has `logs`, `options` of `ScoreConfig`, and any of
 `release` (id of the fake release), `temporary` (folder for temporary files), `pause_s` (per chunk), `kill_after_s`, `kill_at` (n: SIGKILL within
 the n-th write step), `full_after` (bytes that still fit on the disk), `fsync_error_at` (n),
-`hang_at` (id of a dialogue that is never judged),
+`hang_at` (id of a dialogue that is never judged), `kill_when_hung` (a file that is made when it hangs: SIGKILL then),
 `stop_at` (n: the signal `stop_with` to ourselves while the n-th chunk is at work), `grace_s`,
 `suggest` (codes whose findings are suggestions), `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in KiB).
 """
@@ -62,7 +62,10 @@ class FakeDetector(PlainDetector):
         if self._chunks == self._about.get("stop_at"):
             os.kill(self._owner, signal.Signals[self._about["stop_with"]])
         time.sleep(self._about.get("pause_s", 0.0))
-        while self._about.get("hang_at") in [dialogue.id for dialogue in dialogues]:
+        hangs = self._about.get("hang_at") in [dialogue.id for dialogue in dialogues]
+        if hangs and "kill_when_hung" in self._about:
+            Path(self._about["kill_when_hung"]).touch()
+        while hangs:
             pass
         return [self._verdict(dialogue, all_probabilities) for dialogue in dialogues]
 
@@ -239,6 +242,11 @@ def forked(about: dict[str, Any]) -> dict[str, Any]:
                 os._exit(code)
         if "kill_after_s" in about:
             time.sleep(about["kill_after_s"])
+            os.kill(child, signal.SIGKILL)
+        if "kill_when_hung" in about:
+            hung, ended = Path(about["kill_when_hung"]), os.WEXITED | os.WNOHANG | os.WNOWAIT
+            while not hung.exists() and os.waitid(os.P_PID, child, ended) is None:
+                time.sleep(0.01)
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         texts = []

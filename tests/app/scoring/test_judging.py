@@ -63,6 +63,10 @@ def test_what_is_read_is_found_counted_and_told(
     assert manifest["cost"]["seconds"]["judge"] >= 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "judge scripted: 5 readings, 5 second looks;" in printed
+    seldom = replace(config, out=tmp_path / "seldom.jsonl", judge=replace(config.judge, judge_precision=0.7))
+    assert run([str(write_log(6, failing=1))], seldom, driver.FakeDetector({}), engine) == 0
+    for verdict in list(read_verdicts(seldom.out))[1:]:
+        assert "X1" in {each.code for each in verdict.suggestions} - {each.code for each in verdict.findings}
 
 
 @pytest.mark.parametrize(

@@ -222,22 +222,55 @@ def test_neighbours_do_not_matter_on_cuda(config: dict[str, Any], precision: loc
         assert max(map(far, runs.scan(items), engine(config).scan(items))) < 1e-4
 
 
+def count_fused(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Has an item for each window that went through the fused kernel since."""
+    calls: list[int] = []
+    fused = packed.scaled_dot_product_attention
+    monkeypatch.setattr(
+        packed,
+        "scaled_dot_product_attention",
+        lambda *given, **named: calls.append(1) or fused(*given, **named),
+    )
+    return calls
+
+
 @pytest.mark.parametrize("heads", [1, 4])
 @pytest.mark.parametrize("causal", [True, False])
 def test_plain_products_and_the_fused_kernel_have_the_same_gradient(
     causal: bool, heads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While weights of 16 bits learn, plain products are faster."""
+    """While weights of 16 bits learn, plain products are faster; those of 32 bits learn by the fused kernel."""
+    n_fused = count_fused(monkeypatch)
     torch.manual_seed(0)
     module = torch.nn.Module()
     module.is_causal = causal  # type: ignore[assignment]
     parts = [torch.randn(1, n, 17, 8, requires_grad=True) for n in (4, heads, heads)]
-    results = []
-    for learns_low in (False, True):
-        monkeypatch.setattr(packed, "_learns_in_16_bits", lambda _, low=learns_low: low)
-        states, _ = packed.attention(module, *parts, None, cu_seq_lens_q=torch.tensor([0, 5, 14, 17]))
-        results.append((states, *torch.autograd.grad(states.square().sum(), parts)))
-    torch.testing.assert_close(*results, rtol=1e-5, atol=1e-5)
+    bounds = torch.tensor([0, 5, 14, 17])
+
+    def learnt() -> tuple[torch.Tensor, ...]:
+        states, _ = packed.attention(module, *parts, None, cu_seq_lens_q=bounds)
+        return states, *torch.autograd.grad(states.float().square().sum(), parts)
+
+    fused = learnt()
+    assert len(n_fused) == 3
+    with torch.autocast("cpu", torch.bfloat16):
+        learnt()
+    assert len(n_fused) == 3
+    monkeypatch.setattr(packed, "_learns_in_16_bits", lambda _: True)
+    torch.testing.assert_close(learnt(), fused, rtol=1e-5, atol=1e-5)
+    assert len(n_fused) == 3
+
+
+def test_bf16_learns_by_plain_products_and_scores_by_the_fused_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n_fused = count_fused(monkeypatch)
+    query = torch.randn(1, 4, 3, 8, dtype=torch.bfloat16)
+    for learns in (False, True):
+        query.requires_grad_(learns)
+        assert packed._learns_in_16_bits(query) == learns
+        packed.attention(torch.nn.Module(), query, query, query, None, cu_seq_lens_q=torch.tensor([0, 3]))
+        assert len(n_fused) == 1
 
 
 def reference_varlen(

@@ -84,10 +84,15 @@ def test_answers_are_those_of_one_prompt_at_a_time(
     asked = [request(engine, text) for text in ("Wait.", "Good bye. " * 20, "No.", "It is your own fault.")]
     alone = [engine.ask([each])[0].text for each in asked]
     monkeypatch.setattr(prefix_reuse, "can_crop", lambda _: can_crop)
+    n_batches = []
+    decode = prefix_reuse._decode
+    monkeypatch.setattr(prefix_reuse, "_decode", lambda *args: n_batches.append(1) or decode(*args))
     together = engine.ask(asked)
     assert [reply.text for reply in together] == alone
+    assert len(n_batches) == 1
     monkeypatch.setattr(LocalJudge, "_batch_bytes", 520_000)
     assert [reply.text for reply in engine.ask(asked)] == alone
+    assert len(n_batches) == (1 + 2 if can_crop else 1 + 1)
     system = len(engine.prompt.of_chat(asked[0].messages[:1]))
     cached = sorted(reply.cached_tokens for reply in together)
     if can_crop:

@@ -365,7 +365,9 @@ def test_a_dataset_straight_from_the_store(answered: Store, tmp_path: Path) -> N
     gold.set_gold(answered, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
     aggregate_store(answered, "lea", StoreLabelsConfig("p"), load_taxonomy())
     export_dataset(answered, "lea", replace(config, out=tmp_path / "known"), "p")
-    known = [label for one in json_lines(tmp_path / "known/train.jsonl") for label in one.get("labels", [])]
+    rows = json_lines(tmp_path / "known/train.jsonl")
+    assert {one["dialogue"]["id"] for one in rows} == {"d0", "d1", "d2"}
+    known = [label for one in rows for label in one.get("labels", [])]
     assert not [label for label in known if label["code"] == "C1" and label["probability"] > 0.2]
 
 

@@ -158,7 +158,20 @@ def test_a_good_log_is_described_with_masked_dialogues_and_rejects(make_job: Cal
     assert "[PHONE_1]" in seen.result.dialogues[0].turns[0].text
 
 
-def test_policies_are_read_before_they_are_kept_and_a_mapping_is_used(make_job: Callable[..., Job]) -> None:
+def test_a_log_of_unknown_columns_is_guessed_and_the_mapping_is_used(make_job: Callable[..., Job]) -> None:
+    said = "T{0},Kunde,Wo ist denn mein Paket geblieben?\nT{0},Agent,Das Paket kommt morgen zu Ihnen.\n"
+    text = "ticket,wer,was\n" + "".join(said.format(n) for n in range(6))
+    job = make_job(text.encode(), "x.csv")
+    seen = describe_log(str(job.log), "")
+    assert (seen.result.refused, seen.result.fields["text"]) == (None, "was")
+    assert "--mapping" not in score_command(job)
+    job.mapping.write_text(seen.mapping)
+    again = describe_log(str(job.log), str(job.mapping)).result
+    assert (again.refused, again.counts.read) == (None, seen.result.counts.read)
+    assert "--mapping" in score_command(job)
+
+
+def test_policies_are_read_before_they_are_kept(make_job: Callable[..., Job]) -> None:
     job = make_job()
     good = next(iter(sorted((SAMPLE.parent / "policies").glob("*.yaml")))).read_bytes()
     save_policies(job, [("../a.yaml", good)])
@@ -167,9 +180,6 @@ def test_policies_are_read_before_they_are_kept_and_a_mapping_is_used(make_job: 
     assert str(job.path) not in str(refused.value)
     assert [path.read_bytes() for path in (job.path / "policies").glob("*")] == [good]
     assert score_command(job).count("--policy") == 1
-    assert "--mapping" not in score_command(job)
-    job.mapping.write_text("fields: {text: was}")
-    assert "--mapping" in score_command(job)
 
 
 # processes
