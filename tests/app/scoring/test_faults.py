@@ -266,7 +266,7 @@ def test_a_dialogue_that_hangs_is_failed_and_the_others_have_the_same_bytes(
     expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")["v.jsonl"].splitlines()
     outcome = forked(log, made(tmp_path / "hung") / "v.jsonl", HANGS, max_failed=0.2)
     assert outcome["status"] == 0
-    assert outcome["err"] == "dialint: dialogue 'd5': E_TIMEOUT: over 1 second\n"
+    assert outcome["err"] == "dialint: dialogue 'd5': E_TIMEOUT: over 1 seconds\n"
     lines = (tmp_path / "hung" / "v.jsonl").read_bytes().splitlines()
     assert json.loads(lines[5])["failure"] == "E_TIMEOUT"
     assert lines[:5] + lines[6:] == expected[:5] + expected[6:]
