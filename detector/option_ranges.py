@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, TypeVar, dataclass_transform, get_type_hints
 
-from cyclopts import CycloptsError, Parameter, UnusedCliTokensError, ValidationError
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError, ValidationError
 from pydantic.fields import FieldInfo
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, DialintError
 
 T = TypeVar("T")
 COMPARISONS = (
@@ -64,6 +66,18 @@ def check_ranges(config: Any) -> None:
         if value is not None and not all(compare(value, limit) for compare, limit, _ in bounds):
             expected = " and ".join(f"{words} {limit}" for _, limit, words in bounds)
             raise ConfigError("E_OPTION", f"--{option.name.replace('_', '-')}: expected {expected}")
+
+
+def run_script(command: Callable[..., Any], about: str) -> None:
+    """Run a function as the one command of a script: an error becomes one line on standard error and an exit
+    code."""
+    app = App(help=about, error_formatter=format_usage_error)
+    app.default(command)
+    try:
+        app(sys.argv[1:])
+    except DialintError as error:
+        print(f"dialint: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
 
 
 def format_usage_error(error: CycloptsError) -> NoReturn:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import re
 import secrets
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, NamedTuple
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
@@ -36,13 +35,13 @@ from dialint.detector.artifacts import (
     package_versions,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, DialintError, OutputRefused
+from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import read_records
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.interface import Detector, DetectorConfig
-from dialint.detector.option_ranges import check_ranges, format_usage_error
+from dialint.detector.option_ranges import check_ranges, run_script
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from dialint.detector.taxonomy import Code, load_taxonomy
@@ -369,18 +368,5 @@ def _answer_tasks(
     return n_answers
 
 
-def main() -> None:
-    """Entry point: an error becomes one line on standard error and an exit code."""
-    app = App(
-        help="Make a label store that simulated people have worked on.", error_formatter=format_usage_error
-    )
-    app.default(make_crowd)
-    try:
-        app(sys.argv[1:])
-    except DialintError as error:
-        print(f"dialint: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-
-
 if __name__ == "__main__":
-    main()
+    run_script(make_crowd, "Make a label store that simulated people have worked on.")

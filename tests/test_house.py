@@ -184,7 +184,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 79_210,
+    "lines of the packages": 79_230,
     "modules of the packages": 391,
     "lines of the tests": 47_300,
     "private functions of modules that one place mentions, of 100": 64,

@@ -10,7 +10,6 @@ nothing.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,11 +17,11 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import write_json
-from dialint.detector.errors import DialintError, InputRefused, TooManyBad
+from dialint.detector.errors import InputRefused, TooManyBad
 from dialint.detector.example_files import read_records
 from dialint.detector.near_duplicates import (
     NEAR_DUPLICATE,
@@ -32,7 +31,7 @@ from dialint.detector.near_duplicates import (
     ngrams,
     words,
 )
-from dialint.detector.option_ranges import check_ranges, format_usage_error
+from dialint.detector.option_ranges import check_ranges, run_script
 from dialint.detector.records import Example
 
 KINDS = ("near", "runs")
@@ -180,16 +179,5 @@ def _text(name: str, source: str, turns: list[str]) -> _Text:
     return _Text(name, source, np.unique(ngrams(tokens, WIDTH)), np.unique(ngrams(tokens, RUN_WORDS)))
 
 
-def main() -> None:
-    """Entry point: an error becomes one line on standard error and an exit code."""
-    app = App(help="Find evaluation dialogues in training data.", error_formatter=format_usage_error)
-    app.default(contamination)
-    try:
-        app(sys.argv[1:])
-    except DialintError as error:
-        print(f"dialint: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-
-
 if __name__ == "__main__":
-    main()
+    run_script(contamination, "Find evaluation dialogues in training data.")

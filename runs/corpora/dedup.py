@@ -15,7 +15,6 @@ language, group, split, licence, turns[{role, text}]``, readable with
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from pydantic import Field
 from selection import LIMITS, SelectedDialogue, Selection, select_dialogues
 from sources import SOURCES, Source, read_source, source_path
@@ -38,8 +37,8 @@ from dialint.detector.artifacts import (
     sha256_file,
     write_manifest,
 )
-from dialint.detector.errors import DialintError, OutputRefused
-from dialint.detector.option_ranges import check_ranges, format_usage_error
+from dialint.detector.errors import OutputRefused
+from dialint.detector.option_ranges import check_ranges, run_script
 
 _NAME = re.compile(r"(?:train|heldout|measure)-\d{5}-of-\d{5}\.parquet")
 
@@ -184,16 +183,5 @@ def _describe_source(source: Source, data: Path, selection: Selection) -> dict[s
     }
 
 
-def main() -> None:
-    """Entry point: an error becomes one line on standard error and an exit code."""
-    app = App(help="Write corpora as shards.", error_formatter=format_usage_error)
-    app.default(dedup)
-    try:
-        app(sys.argv[1:])
-    except DialintError as error:
-        print(f"dialint: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-
-
 if __name__ == "__main__":
-    main()
+    run_script(dedup, "Write corpora as shards.")
