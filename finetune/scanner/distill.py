@@ -130,7 +130,9 @@ def distill(config: DistillConfig) -> None:
     running = config.running
     running.validate()
     if not config.teacher.exists():
-        raise ConfigError("E_SCANNER", f"{config.teacher}: neither a release nor the folder of a trained scanner")
+        raise ConfigError(
+            "E_SCANNER", f"{config.teacher}: neither a release nor the folder of a trained scanner"
+        )
     if running.dry_run:
         folder = resolve_base(config.base).folder if config.base else config.teacher
         all_weights, context = AdapterOptions(adapter="none"), config.context_tokens or ENCODER_TOKENS

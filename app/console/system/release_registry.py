@@ -78,24 +78,24 @@ class ReleaseReport:
         return "–" if how.scan.threshold is None else show_number(how.scan.threshold, "0.00")
 
 
-def list_releases() -> tuple[list[ReleaseEntry], DialintError | None]:
-    """The embedded release and those in the registry, and why a registry cannot be read, if one cannot."""
+def list_releases() -> tuple[list[ReleaseEntry], list[DialintError]]:
+    """The embedded release and those in the registries, and why, for each registry that cannot be read."""
     entries: list[ReleaseEntry] = []
-    problem: DialintError | None = None
+    problems: list[DialintError] = []
     for kind in KINDS:
         registry = Registry(kind)
         try:
             pointer = registry.current()
             at = {line.id: line.at for line in registry.history()}
         except DialintError as damaged:
-            problem = damaged
+            problems.append(damaged)
             continue
         for name in registry.ids():
             is_current = pointer is not None and pointer.id == name
             entries.append(ReleaseEntry(kind, name, registry.folder / name, is_current, at.get(name, "")))
     entries.sort(key=lambda entry: (entry.kind != "scan", not entry.in_use, entry.name))
     is_default = not any(entry.kind == "scan" and entry.in_use for entry in entries)
-    return [ReleaseEntry("scan", "embedded", EMBEDDED, is_default), *entries], problem
+    return [ReleaseEntry("scan", "embedded", EMBEDDED, is_default), *entries], problems
 
 
 def read_report(entry: ReleaseEntry) -> ReleaseReport:

@@ -65,8 +65,8 @@ def releases_page(store: Store, account: Account) -> None:
     }  # fmt: skip
     view = choose_view(views, "releases view")
     show_notice(NOTICE)
-    entries, problem = list_releases()
-    if problem is not None:
+    entries, problems = list_releases()
+    for problem in problems:
         st.error(safe_markdown(explain_as_sentence(problem)))
     if view == "compare":
         show_comparison(store, account, read_reports(entries), list(counts))

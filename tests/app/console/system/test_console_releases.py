@@ -70,8 +70,8 @@ def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened:
         ("refused", "lea", "../opened/good"), ("promote", "lea", "../opened/good"),
         ("refused", "lea", "bad"), ("promote", "lea", "bad"), ("promote", "lea", "good"),
     ]  # fmt: skip
-    (embedded, promoted), problem = release_registry.list_releases()
-    assert (embedded.in_use, promoted.in_use, promoted.name, problem) == (False, True, first.id, None)
+    (embedded, promoted), problems = release_registry.list_releases()
+    assert (embedded.in_use, promoted.in_use, promoted.name, problems) == (False, True, first.id, [])
 
 
 def test_the_page_shows_reports_and_promotes_after_a_reason(
