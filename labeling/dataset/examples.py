@@ -104,6 +104,10 @@ class DatasetBuilder:
         self.codes = _select_codes(self.config, self.taxonomy, self.annotations)
         self.dialogue_codes = dialogue_codes(self.taxonomy)
         self.left_out["with labels, not annotated"] = len(self.labels.keys() - self.annotations.keys())
+        outside = (
+            label for labels in self.labels.values() for label in labels if label.code not in self.codes
+        )
+        self.left_out["labels of other codes"] = sum(1 for _ in outside)
 
     def read_dialogues(self) -> Iterator[Dialogue]:
         """The dialogues that were annotated, in their order."""

@@ -94,7 +94,7 @@ def _read_store(store: Store, actor: str, project: str | None, config: DatasetCo
     newest = {name: store.read(partial(load_verdict, name=name)) for name in annotations}
     return DatasetBuilder(
         config,
-        map(StoredDialogues(store).__getitem__, annotations),
+        filter(None, map(StoredDialogues(store).get, annotations)),  # one may be erased meanwhile
         annotations,
         {name: labels for name, labels in surest.items() if labels},
         {name: verdict for name, verdict in newest.items() if verdict is not None},

@@ -352,7 +352,11 @@ def _parse_row(row: Mapping[str, Any], where: Message, taxonomy: Taxonomy | None
     if taxonomy:
         expected_code = Message("a code of taxonomy {version}", version=taxonomy.version)
     for name, is_good, expected in (
-        ("dialogue_id", isinstance(dialogue, str) and dialogue, Message("the id of a dialogue")),
+        (
+            "dialogue_id",
+            isinstance(dialogue, str) and dialogue and "\x00" not in dialogue,
+            Message("the id of a dialogue"),
+        ),
         ("turn", turn.isascii() and turn.isdigit() and len(turn) < 7, Message("the index of a turn, from 0")),
         ("code", is_code, expected_code),
         ("present", answer in ANSWERS, Message("true or false, yes or no, 1 or 0")),

@@ -169,8 +169,10 @@ def test_aggregated_labels_replace_shares(tmp_path: Path) -> None:
         ("d", 3, "L1"): (0.05, "aggregated", 2, None, None),
     }
     own = [{"dialogue_id": "d", "turn": 1, "code": "C1", "probability": 0.0, "method": "expert"}]
-    out, _ = house.run("again", labels=lines(tmp_path / "own.jsonl", own))
+    own += [{**own[0], "code": "L2", "probability": 1.0}]  # nobody was asked about it
+    out, manifest = house.run("again", labels=lines(tmp_path / "own.jsonl", own))
     assert labels(out) == {}
+    assert manifest["left_out"]["labels of other codes"] == 1
     head = "task,label,probability,n_labelers,probability:no,probability:yes"
     (tmp_path / "t.csv").write_text(f"{head}\nd/1/C1,yes,0.8,2,0.2,0.8\n")
     out, _ = house.run("csv", labels=tmp_path / "t.csv")
@@ -263,7 +265,12 @@ def test_only_dialogues_asked_of_in_full_are_examples(tmp_path: Path) -> None:
     house = House(tmp_path, [dialogue(name) for name in names], said)
     out, manifest = house.run()
     assert {e.dialogue.id for e in examples(out)} == {"whole", "by-turn"}
-    left_out = {"annotated, not in the logs": 1, "not asked of in full": 3, "with labels, not annotated": 0}
+    left_out = {
+        "annotated, not in the logs": 1,
+        "not asked of in full": 3,
+        "with labels, not annotated": 0,
+        "labels of other codes": 0,
+    }
     assert manifest["left_out"] == left_out
     out, _ = house.run("fewer", codes=("L1",))
     assert {e.dialogue.id for e in examples(out)} == {"whole", "by-turn", "one-code"}
