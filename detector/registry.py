@@ -6,7 +6,11 @@
 A scan release is a folder of `dialint train pack`, a judge one of `dialint train sft judge` or a stage after
 it. A folder is copied, verified and renamed before its line is written, and never changes afterwards; a line
 that a kill has cut off counts as never written. So a reader of the history sees the old or the new complete
-release, whenever a promotion is killed. What a model is worth is not decided here, but by `dialint eval`.
+release, whenever a promotion is killed. What a model is worth is not decided here, but by `dialint eval` and
+the gates of `dialint release promote`, whose results a line holds.
+
+A promotion to a part of the dialogues is a roll-out: the current release stays, and the candidate stands beside
+it (`detector/rollout.py`) until it is promoted to all, or taken back by a rollback.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationError
 
@@ -59,8 +63,26 @@ class Pointer:
     earlier: tuple[str, ...] = ()
 
 
+class Gate(Record):
+    """One condition of a promotion, and what was measured of it."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+WHOLE = 100
+"""The share of a release that scores all dialogues."""
+
+
+def _is_default(value: object) -> bool:
+    return value in ("", WHOLE, ())
+
+
 class HistoryLine(Record):
-    """One line of ``history.jsonl``. `seal` is a hash of this line and the seal of the line before it."""
+    """One line of ``history.jsonl``. `seal` is a hash of this line and the seal of the line before it. `by` is the
+    person who signed it off, `share` the percentage of dialogues that the release scores (0: it scores all of
+    them aside), `gates` what was measured before, `reason` why it was rolled back."""
 
     line: int
     at: str
@@ -69,6 +91,10 @@ class HistoryLine(Record):
     before: str | None
     fingerprint: str
     uid: int
+    by: str = Field(default="", exclude_if=_is_default)
+    share: Annotated[int, Field(ge=0, le=WHOLE)] = Field(default=WHOLE, exclude_if=_is_default)
+    gates: tuple[Gate, ...] = Field(default=(), exclude_if=_is_default)
+    reason: str = Field(default="", exclude_if=_is_default)
     seal: str = ""
 
 
@@ -138,15 +164,34 @@ class Registry:
         Raises:
             OutputRefused: E_CHECKSUM, a line of the history was changed.
         """
-        lines: list[HistoryLine] = []
-        for line in self.history():
-            if line.action == "promote":
-                lines.append(line)
-            else:
-                lines.pop()
+        lines, _ = self._replay_history()
         if not lines:
             return None
         return Pointer(lines[-1].id, lines[-1].fingerprint, tuple(line.id for line in lines[:-1]))
+
+    def rollout(self) -> HistoryLine | None:
+        """The last line of the roll-out that is under way, if one is; raises as `current`."""
+        return self._replay_history()[1]
+
+    def _replay_history(self) -> tuple[list[HistoryLine], HistoryLine | None]:
+        """The promotions that nothing took back, and the roll-out that is under way."""
+        lines: list[HistoryLine] = []
+        rollout: HistoryLine | None = None
+        for line in self.history():
+            if line.action == "promote" and line.share < WHOLE:
+                rollout = line
+            elif line.action == "promote":
+                lines.append(line)
+                rollout = None
+            elif rollout is not None:
+                rollout = None
+            else:
+                lines.pop()
+        return lines, rollout
+
+    def shadow_file(self, release: str) -> Path:
+        """Where the verdicts of a release that scores aside are kept."""
+        return self.folder / "shadow" / f"{release}.jsonl"
 
     def ids(self) -> list[str]:
         """The ids of all complete releases, by name."""
@@ -156,32 +201,56 @@ class Registry:
             path.parent.name for path in self.folder.glob(f"*/{MANIFEST}") if path.parent.name[0] != "."
         )
 
-    def promote(self, source: VerifiedFolder, prepare: Callable[[Path], None] | None = None) -> Pointer:
-        """Make the release of `source` the current one. `prepare` gets the folder of the copy before the
-        pointer moves; if it raises, the pointer stays where it is.
+    def promote(
+        self,
+        source: VerifiedFolder,
+        prepare: Callable[[Path], None] | None = None,
+        *,
+        by: str = "",
+        share: int = WHOLE,
+        gates: tuple[Gate, ...] = (),
+    ) -> Pointer:
+        """Make the release of `source` the current one, or let it score a `share` of the dialogues beside it.
+        `prepare` gets the folder of the copy before the pointer moves; if it raises, the pointer stays where
+        it is.
 
         Raises:
+            ConfigError: E_RELEASE, a share of what is current already, or without a current release.
             OutputRefused: the source was changed in the meantime, or another promotion runs.
             WorldError: E_WRITE.
         """
         with self._lock():
-            before = self.current()
+            before, rollout = self.current(), self.rollout()
+            if share < WHOLE and (before is None or before.id == source.id):
+                problem = "is current already" if before else "is the first one here: promote it as a whole"
+                raise ConfigError("E_RELEASE", "{id} {problem}", id=source.id, problem=problem)
             self._copy(source)
             if prepare is not None:
                 prepare(self.folder / source.id)
-            if before is not None and before.id == source.id:
+            if before is not None and before.id == source.id and rollout is None:
                 return before
-            return self._append("promote", source.id, source.fingerprint, before)
+            line = {"by": by, "share": share, "gates": gates}
+            pointer = self._append("promote", source.id, source.fingerprint, before, **line)
+            self._remove_shadow(rollout)
+            return pointer
 
-    def rollback(self, prepare: Callable[[Path], None] | None = None) -> Pointer:
-        """Make the release before the current one current again; `prepare` as in `promote`.
+    def rollback(
+        self, prepare: Callable[[Path], None] | None = None, *, by: str = "", reason: str = ""
+    ) -> Pointer:
+        """Take back the roll-out that is under way; without one, make the release before the current one
+        current again, `prepare` as in `promote`.
 
         Raises:
             ConfigError: E_RELEASE, there is none before it.
             UserError: it is damaged.
         """
         with self._lock():
-            before = self.current()
+            before, rollout = self.current(), self.rollout()
+            line = {"by": by, "reason": reason}
+            if before is not None and rollout is not None:
+                pointer = self._append("rollback", before.id, before.fingerprint, before, **line)
+                self._remove_shadow(rollout)
+                return pointer
             if before is None or not before.earlier:
                 raise ConfigError(
                     "E_RELEASE", "no {kind} before the current one to go back to", kind=self.kind
@@ -189,7 +258,13 @@ class Registry:
             target = verify_folder(self.folder / before.earlier[-1])
             if prepare is not None:
                 prepare(target.folder)
-            return self._append("rollback", target.id, target.fingerprint, before)
+            return self._append("rollback", target.id, target.fingerprint, before, **line)
+
+    def _remove_shadow(self, rollout: HistoryLine | None) -> None:
+        """Remove what a roll-out scored aside, unless it goes on."""
+        after = self.rollout()
+        if rollout is not None and (after is None or after.id != rollout.id):
+            self.shadow_file(rollout.id).unlink(missing_ok=True)
 
     def verify(self) -> Iterator[tuple[str, str]]:
         """Everything in the registry with what is wrong with it, which is empty if nothing is."""
@@ -235,9 +310,14 @@ class Registry:
         return content[: content.rfind(b"\n") + 1]
 
     def _append(
-        self, action: Literal["promote", "rollback"], release: str, digest: str, before: Pointer | None
+        self,
+        action: Literal["promote", "rollback"],
+        release: str,
+        digest: str,
+        before: Pointer | None,
+        **details: Any,
     ) -> Pointer:
-        """Write the line that makes a release the current one."""
+        """Write the line that makes a release the current one, or lets it score beside it."""
         lines = self.history()
         line = HistoryLine(
             line=len(lines),
@@ -247,6 +327,7 @@ class Registry:
             before=None if before is None else before.id,
             fingerprint=digest,
             uid=os.getuid(),
+            **details,
         )
         line = line.model_copy(update={"seal": _seal(line, lines[-1].seal if lines else "")})
         with closing(Appender(self._history, len(self._history_bytes()))) as file:

@@ -209,6 +209,20 @@ def clopper_pearson_interval(successes: int, n: int, confidence: float = 0.95) -
     return low, clopper_pearson_upper(successes, n, one_sided)
 
 
+def e_values_of_loss(differences: Floats) -> NDArray[np.float64]:
+    """Evidence after each of `differences`, values in [-1, 1] in an order that they did not decide, that their
+    mean is below 0: the wealth of a bettor on it. Where it is not below 0, any of them reaches ``1 / alpha``
+    with a probability of at most alpha, however often somebody looks.
+
+    Source: Waudby-Smith and Ramdas 2024, capital process with the approximate GRAPA bet; Ville 1939.
+    """
+    n = np.arange(1, len(differences) + 1)
+    means = np.cumsum(differences) / (n + 1)
+    spreads = (1 + np.cumsum((differences - means) ** 2)) / (n + 1)
+    bets = np.clip(-means / (spreads + means**2), 0.0, 0.75)
+    return np.cumprod(1 - np.concatenate(([0.0], bets[:-1])) * differences)
+
+
 def _binomial_cdf(k: int, n: int, rate: float) -> float:
     """P(X <= k) of a binomial X, summed in logarithms."""
     if rate <= 0.0:

@@ -300,9 +300,9 @@ def main(handle: int, parent: int) -> NoReturn:
     pipe = Connection(handle)
 
     def load() -> Detector:
-        from dialint.detector.pipeline import load_detector
+        from dialint.detector.rollout import load_rollout
 
-        return load_detector(pipe.recv())
+        return load_rollout(pipe.recv())
 
     _serve(pipe, parent, load)
 

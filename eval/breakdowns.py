@@ -2,23 +2,26 @@
 
 Two detectors are compared under the same bootstrap counts, so a round's difference is that of the same
 resampled set. A difference whose interval contains 0 is no difference. A slice is a mask over the judged
-rows, by source corpus, length of the dialogue or position of the turn. Codes of dialogue scope have no
-position and are left out of that slicing; a code counts for a slice's macro average precision with
-`MIN_ERRORS` errors or more.
+rows, by source corpus, length of the dialogue, position of the turn, language, channel, or how the agent
+writes. Codes of dialogue scope have no position and are left out of that slicing, codes of language where the
+slice is how the agent writes; a code counts for a slice's macro average precision with `MIN_ERRORS` errors or
+more.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from dialint.detector.languages import detect_languages
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue, Example, Finding, Label, Verdict
-from dialint.detector.statistics import Counts, grouped_sum, ratio
+from dialint.detector.statistics import Counts, Floats, e_values_of_loss, grouped_sum, ratio
 from dialint.eval.figures import (
     MACRO,
     EvaluationFigures,
@@ -68,8 +71,55 @@ def _difference_row(values: np.ndarray) -> dict[str, float | None]:
     return dict(zip(("difference", "low", "high"), value_and_interval(values), strict=True))
 
 
+def compare_in_sequence(mine: Results, theirs: Results, whole_dialogue: Collection[str]) -> dict[str, Any]:
+    """Whether `mine` makes more mistakes (missed errors, wrong findings) than `theirs` on the same examples,
+    source dialogue by source dialogue in an order that no outcome decides. `e_value` is the highest one of
+    `e_values_of_loss`: a detector that is no worse reaches ``1 / alpha`` at most alpha of the time. Codes of
+    `whole_dialogue` are right at any turn."""
+
+    def marks(items: Iterable[Label | Finding]) -> set[tuple[int, str]]:
+        return {(WHOLE_DIALOGUE if each.code in whole_dialogue else each.turn, each.code) for each in items}
+
+    mistakes: dict[str, list[int]] = {}
+    for side, results in enumerate((mine, theirs)):
+        for example, verdict in results:
+            n_mistakes = len(marks(example.errors) ^ marks(verdict.findings))
+            mistakes.setdefault(source_of(example), [0, 0])[side] += n_mistakes
+    order = sorted(mistakes, key=lambda source: hashlib.sha256(source.encode()).digest())
+    losses = [(mistakes[each][1] - mistakes[each][0]) / max(1, *mistakes[each]) for each in order]
+    e_values = e_values_of_loss(np.array(losses, float))
+    return {
+        "dialogues": len(losses),
+        "mistakes": [sum(each[side] for each in mistakes.values()) for side in (0, 1)],
+        "e_value": round(float(e_values.max(initial=1.0)), 4),
+    }
+
+
 MAX_POINTS = 120
 BINS = 10
+MIN_IN_BIN = 50
+"""Rows of a bin from which its reliability says something."""
+
+
+def calibration_gaps(rows: Iterable[CodeResults], counts: Counts) -> list[list[float | None]]:
+    """For each bin of probability with `MIN_IN_BIN` rows of all codes: mean probability, rows, and the frequency
+    of errors less the mean probability with its 95 % interval."""
+    held = [row for row in rows if len(row.truth)]
+    if not held:
+        return []
+    truth, stated, groups = (
+        np.concatenate([getattr(row, name) for row in held])
+        for name in ("truth", "probabilities", "dialogue")
+    )
+    bins = np.minimum((stated * BINS).astype(int), BINS - 1)
+    gaps: list[list[float | None]] = []
+    for b in np.unique(bins):
+        own = bins == b
+        if own.sum() >= MIN_IN_BIN:
+            total = grouped_sum(counts, np.ones(int(own.sum())), groups[own])
+            gap = ratio(grouped_sum(counts, truth[own] - stated[own], groups[own]), total)
+            gaps.append([round(float(stated[own].mean()), 4), int(own.sum()), *value_and_interval(gap)])
+    return gaps
 
 
 def compute_curves(rows: CodeResults) -> dict[str, Any]:
@@ -111,13 +161,22 @@ LENGTHS = {"1 to 3": 3, "4 to 6": 6, "7 to 10": 10, "11 or more": np.inf}
 """Agent turns of a dialogue, at most, of each part."""
 THIRDS = ("first third", "middle third", "last third")
 IN_ORDER = (*LENGTHS, *THIRDS)
+WRITING = "agent's writing"
+VARIETY = "agent_variety"
+"""Field of the log that says how its agent writes, such as a dialect or non-native."""
+LANGUAGE_CODES = "L"
+"""Category of the codes that are about how the agent writes."""
+MIN_SOURCES = 10
+"""Source dialogues that a part and the rest need for a difference between them."""
 
 
 def compute_slices(
     results: Results, rows: Mapping[str, CodeResults], counts: Counts
 ) -> dict[str, dict[str, Any]]:
     """Slicing to part to figures: errors, judged rows, macro average precision, precision and recall of
-    all findings, findings and wrong findings for 100 judged turns, each with its 95 % interval."""
+    all findings, findings and wrong findings for 100 judged turns, each with its 95 % interval; `gaps` are
+    what wrong findings and recall are here less what they are in the other parts. How the agent writes is what
+    the log says (`VARIETY`), or else whether the dialogue has a labelled error of language."""
     sources = [str(e.dialogue.metadata.get("source", e.dialogue.id.partition(":")[0])) for e, _ in results]
     turns = [sorted(verdict.probabilities or {}) for _, verdict in results]
     lengths = [next(part for part, most in LENGTHS.items() if len(own) <= most) for own in turns]
@@ -126,12 +185,29 @@ def compute_slices(
         for index, own in enumerate(turns)
         for rank, turn in enumerate(own)
     }
+    languages = [detect_languages(example.dialogue)[0] for example, _ in results]
+    writing = [_writing(example) for example, _ in results]
     kinds: dict[str, Callable[[int, int], str]] = {
         "source corpus": lambda example, _: sources[example],
         "agent turns in the dialogue": lambda example, _: lengths[example],
         "place of the turn": lambda example, turn: thirds.get((example, turn), ""),
+        "language": lambda example, _: languages[example],
+        "channel": lambda example, _: results[example][0].dialogue.channel or "",
+        WRITING: lambda example, _: writing[example],
     }
-    return {kind: _parts(rows, part_of, counts) for kind, part_of in kinds.items()}
+    other_codes = {code: row for code, row in rows.items() if not code.startswith(LANGUAGE_CODES)}
+    return {
+        kind: _parts(other_codes if kind == WRITING else rows, part_of, counts)
+        for kind, part_of in kinds.items()
+    }
+
+
+def _writing(example: Example) -> str:
+    has_errors = any(label.code.startswith(LANGUAGE_CODES) for label in example.errors)
+    return str(
+        example.dialogue.metadata.get(VARIETY)
+        or ("with errors of language" if has_errors else "without errors of language")
+    )
 
 
 def _parts(
@@ -145,10 +221,16 @@ def _parts(
         {str(name) for column in names.values() for name in column if name},
         key=lambda part: (IN_ORDER.index(part) if part in IN_ORDER else 0, part),
     )
-    return {
-        part: _figures({code: _select_rows(row, names[code] == part) for code, row in rows.items()}, counts)
+    columns: Mapping[str, dict[str, CodeResults]] = {
+        part: {code: _select_rows(row, names[code] == part) for code, row in rows.items()} for part in parts
+    }
+    others: Mapping[str, dict[str, CodeResults]] = {
+        part: {
+            code: _select_rows(row, (names[code] != part) & (names[code] != "")) for code, row in rows.items()
+        }
         for part in parts
     }
+    return {part: _figures(columns[part], others[part], counts) for part in parts}
 
 
 def _select_rows(row: CodeResults, mask: np.ndarray) -> CodeResults:
@@ -156,33 +238,52 @@ def _select_rows(row: CodeResults, mask: np.ndarray) -> CodeResults:
     return replace(row, **{name: getattr(row, name)[mask] for name in names})
 
 
-def _figures(rows: Mapping[str, CodeResults], counts: Counts) -> dict[str, Any]:
-    hits, flagged, errors = count_findings(rows.values(), counts)
-    units: dict[tuple[int, int], int] = {}
-    for row in rows.values():
-        units.update(zip(zip(row.example, row.turn, strict=True), row.dialogue, strict=True))
+def _figures(
+    rows: Mapping[str, CodeResults], others: Mapping[str, CodeResults], counts: Counts
+) -> dict[str, Any]:
+    figures, turns, errors = _rates(rows, counts)
     areas = [
         ranking_figures(row.truth, row.probabilities, row.dialogue, counts)["average_precision"]
         for row in rows.values()
         if row.truth.sum() >= MIN_ERRORS
     ]
+    average = nan_mean(np.array(areas)) if areas else np.full(len(counts), np.nan)
+    n_sources = {
+        name: count_sources(rows.values(), name) for name in ("precision_of_findings", "recall_of_errors")
+    }
+    theirs, gaps = _rates(others, counts)[0], {}
+    for name in ("wrong_findings_per_100_turns", "recall_of_errors"):
+        sides = [
+            [row.dialogue[row.truth] if name == "recall_of_errors" else row.dialogue for row in side.values()]
+            for side in (rows, others)
+        ]
+        if min(len(set().union(*(column.tolist() for column in side))) for side in sides) >= MIN_SOURCES:
+            gaps[name] = value_and_interval(figures[name] - theirs[name])
+    return {
+        "turns": turns,
+        "errors": errors,
+        "codes_averaged": len(areas),
+        "macro_average_precision": value_and_interval(average),
+        **{name: value_and_interval(values, n_sources.get(name)) for name, values in figures.items()},
+        "gaps": gaps,
+    }
+
+
+def _rates(rows: Mapping[str, CodeResults], counts: Counts) -> tuple[dict[str, Floats], int, int]:
+    """The rates of all codes together, and the numbers of turns and errors."""
+    hits, flagged, errors = count_findings(rows.values(), counts)
+    units: dict[tuple[int, int], int] = {}
+    for row in rows.values():
+        units.update(zip(zip(row.example, row.turn, strict=True), row.dialogue, strict=True))
     groups = np.array([group for (_, turn), group in units.items() if turn != WHOLE_DIALOGUE], np.int64)
     turns = grouped_sum(counts, np.ones(len(groups)), groups)
     figures = {
-        "macro_average_precision": nan_mean(np.array(areas)) if areas else np.full(len(counts), np.nan),
         "precision_of_findings": ratio(hits, flagged),
         "recall_of_errors": ratio(hits, errors),
         "findings_per_100_turns": ratio(100 * flagged, turns),
         "wrong_findings_per_100_turns": ratio(100 * (flagged - hits), turns),
     }
-    shares = ("precision_of_findings", "recall_of_errors")
-    n_sources = {name: count_sources(rows.values(), name) for name in shares}
-    return {
-        "turns": int(turns[0]),
-        "errors": int(errors[0]),
-        "codes_averaged": len(areas),
-        **{name: value_and_interval(values, n_sources.get(name)) for name, values in figures.items()},
-    }
+    return figures, int(turns[0]), int(errors[0])
 
 
 Kind = Literal["accused wrongly", "not seen"]

@@ -208,6 +208,9 @@ def code_figures(rows: CodeResults, pairs: TwinPairs, counts: Counts) -> dict[st
         "calibration_error": calibration_errors(rows.truth, rows.probabilities, rows.dialogue, counts),
         "precision": ratio(hits, flagged),
         "recall": ratio(hits, errors),
+        "false_accusations_per_100": ratio(
+            100 * (flagged - hits), grouped_sum(counts, ~rows.truth, rows.dialogue)
+        ),
         "f1": np.where(errors > 0, ratio(2 * hits, flagged + errors), np.nan),
         "span_f1": ratio(spans, grouped_sum(counts, np.ones(len(rows.overlap)), rows.overlap_dialogue)),
         "pair_auc": ratio(
@@ -294,12 +297,14 @@ def _row(evaluated: EvaluationFigures, code: str) -> dict[str, Any]:
     sources = {
         **dict.fromkeys(OF_ERRORS, rows.dialogue[rows.truth]),
         "precision": rows.dialogue[rows.flagged],
+        "false_accusations_per_100": rows.dialogue[~rows.truth],
         "span_f1": rows.overlap_dialogue,
         "pair_auc": evaluated.pairs[code].dialogue,
     }
     for name, values in evaluated.codes[code].items():
         n_sources = len(np.unique(sources[name])) if name in sources else None
-        row |= with_interval(name, values, n_sources)
+        limits = (0.0, 100.0) if name == "false_accusations_per_100" else (0.0, 1.0)
+        row |= with_interval(name, values, n_sources, limits)
     return row
 
 

@@ -27,6 +27,8 @@ from dialint.detector.statistics import bootstrap_counts, round_interval
 from dialint.eval.breakdowns import (
     Excerpt,
     Mistake,
+    calibration_gaps,
+    compare_in_sequence,
     compute_curves,
     compute_slices,
     hardest,
@@ -69,6 +71,9 @@ class EvalConfig:
     """Omit dialogue text from the page."""
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
+    fail_worse: Annotated[float | None, Field(gt=0, lt=1)] = None
+    """Exit with 1 if the release makes more mistakes than one of --against, by a sequential test: one that is
+    no worse is failed at most this share of the time, however often it is tried while dialogues are added."""
 
 
 def run(
@@ -76,7 +81,7 @@ def run(
     config: Annotated[EvalConfig, Parameter(name="*")] | None = None,
     detector: Annotated[DetectorConfig, Parameter(name="*")] | None = None,
     reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
-) -> None:
+) -> int:
     """Evaluate a release on labelled examples, alone or against others. Options of reading logs (--mapping
     and more) apply with --labels only."""
     config, chosen = config or EvalConfig(), detector or DetectorConfig()
@@ -119,6 +124,17 @@ def run(
 
         with atomic_file(config.html) as file:
             file.write(page(whole, None if config.no_text else excerpts).encode())
+    if config.fail_worse is None:
+        return 0
+    tests = [
+        (name, other, own["sequential"]["e_value"])
+        for name, content in report.items()
+        for other, own in content["against"].items()
+    ]
+    worse = [each for each in tests if each[2] * config.fail_worse >= len(tests)]
+    for name, other, e_value in worse:
+        print(f"dialint: {name}: worse than {other} (e-value {e_value:.1f})", file=sys.stderr)
+    return int(bool(worse))
 
 
 def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
@@ -165,6 +181,7 @@ def evaluate_against(
     scored = [pair for pair in results if pair[1].status == "scored"]
     counts = bootstrap_counts(len(number_sources(scored)), rounds)
     mine = compute_figures(detector, scored, counts)
+    whole_dialogue = {code for code, entry in detector.taxonomy.codes.items() if entry.scope == "dialogue"}
     mistakes = hardest(scored, mine.rows)
     content = summarize(mine, results)
     if any(verdict.suggestions for _, verdict in scored):
@@ -172,6 +189,7 @@ def evaluate_against(
         content["with_suggestions"] = summarize(more, count_suggestions(results))
     content["curves"] = {code: compute_curves(mine.rows[code]) for code in mine.present}
     content["slices"] = compute_slices(scored, mine.rows, counts[: SLICE_ROUNDS + 1])
+    content["calibration"] = calibration_gaps((mine.rows[code] for code in mine.covered), counts)
     content["worst"] = [to_dict(mistake, scored) for mistake in mistakes]
     content["against"] = {}
     for name, other in others.items():
@@ -184,12 +202,16 @@ def evaluate_against(
         if len(both) < len(scored):
             draws = bootstrap_counts(len(number_sources(shared)), rounds)
             again = compute_figures(detector, shared, draws)
-        their = compute_figures(other, [theirs[name][index] for index in both], draws)
+        shared_theirs = [theirs[name][index] for index in both]
+        their = compute_figures(other, shared_theirs, draws)
         content["against"][name] = {
             "release": other.release,
             "fingerprint": other.fingerprint,
             "figures": summarize(their, theirs[name]),
             "difference": paired_difference(again, their),
+            "sequential": compare_in_sequence(shared, shared_theirs, whole_dialogue),
+            "slices": compute_slices(shared_theirs, their.rows, draws[: SLICE_ROUNDS + 1]),
+            "calibration": calibration_gaps((their.rows[code] for code in their.covered), draws),
             "curves": {code: compute_curves(their.rows[code]) for code in their.present},
         }
     return content, mistakes

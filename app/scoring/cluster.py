@@ -409,9 +409,9 @@ class Scorer:
             if self._watch.dialogue_seconds:
                 detector = WatchedDetector(self._what, self._watch, self._lines.append).ready()
             else:
-                from dialint.detector.pipeline import load_detector
+                from dialint.detector.rollout import load_rollout
 
-                detector = load_detector(self._what)
+                detector = load_rollout(self._what)
             if self._asks is not None:
                 from dialint.detector.engines.judge_engines import open_judge
 

@@ -46,9 +46,9 @@ def judged_detector(
         ConfigError: a contract, guideline or policy that cannot be used, or a judge that cannot be measured.
     """
     if inner is None:
-        from dialint.detector.pipeline import load_detector
+        from dialint.detector.rollout import load_rollout
 
-        inner = load_detector(config.detector)
+        inner = load_rollout(config.detector)
     options = stage_options(config, inner.taxonomy)
     contract = contract or judge_contract(engine, config, inner.taxonomy)
     overrides = options.overrides.model_copy(update={"judge": contract})

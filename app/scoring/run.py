@@ -280,9 +280,9 @@ def prepare_run(
     if isinstance(detector, WatchedDetector):
         detector.ready()
     elif detector is None:
-        from dialint.detector.pipeline import load_detector
+        from dialint.detector.rollout import load_rollout
 
-        detector = load_detector(config.detector)
+        detector = load_rollout(config.detector)
     codes = select_codes(config.codes, taxonomy)
     uncovered = sorted(codes - set(detector.codes))
     exact = {part.strip().upper() for part in ",".join(config.codes).split(",")}
