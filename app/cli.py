@@ -29,6 +29,7 @@ MAIN: Commands = {
     "score": ("dialint.app.commands.score:score", "Find the errors in dialogue logs: the main job."),
     "report": ("dialint.app.commands.report:report", "Report findings as an HTML page or a workbook."),
     "explain": ("dialint.app.commands.explain:explain", "Show one verdict with its dialogue."),
+    "replay": ("dialint.app.commands.explain:replay", "Make one verdict again, or say what differs."),
     "codes": ("dialint.app.commands.codes:codes", "Show the taxonomy, or explain one code."),
     "console": ("dialint.app.commands.console:console", "Review and label in the browser."),
     "doctor": ("dialint.app.commands.doctor:doctor", "Show what works on this machine and what does not."),

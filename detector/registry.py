@@ -9,8 +9,8 @@ that a kill has cut off counts as never written. So a reader of the history sees
 release, whenever a promotion is killed. What a model is worth is not decided here, but by `dialint eval` and
 the gates of `dialint release promote`, whose results a line holds.
 
-A promotion to a part of the dialogues is a roll-out: the current release stays, and the candidate stands beside
-it (`detector/rollout.py`) until it is promoted to all, or taken back by a rollback.
+A promotion to a part of the dialogues is a roll-out: the current release stays, and the candidate stands
+beside it (`detector/rollout.py`) until it is promoted to all, or taken back by a rollback.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def _is_default(value: object) -> bool:
 
 
 class HistoryLine(Record):
-    """One line of ``history.jsonl``. `seal` is a hash of this line and the seal of the line before it. `by` is the
-    person who signed it off, `share` the percentage of dialogues that the release scores (0: it scores all of
-    them aside), `gates` what was measured before, `reason` why it was rolled back."""
+    """One line of ``history.jsonl``. `seal` is a hash of this line and the seal of the line before it. `by`
+    is the person who signed it off, `share` the percentage of dialogues that the release scores (0: it scores
+    all of them aside), `gates` what was measured before, `reason` why it was rolled back."""
 
     line: int
     at: str

@@ -1,10 +1,10 @@
 """A roll-out: the current release and a candidate beside it, which scores a share of the dialogues.
 
-Which of the two scores a dialogue depends on its id alone, so a dialogue that the candidate has at 5 % it has at
-50 %, too. At a share of 0 the candidate scores all of them aside, into a file of the registry, and no verdict
-changes. A dialogue on which the candidate fails is scored by the current release; if that judges it, and
-`MAX_FAILED` times so, the roll-out is taken back at once, as it is where the candidate does not load. Whether
-what it finds is right is not decided here: nobody has labelled these dialogues.
+Which of the two scores a dialogue depends on its id alone, so a dialogue that the candidate has at 5 % it has
+at 50 %, too. At a share of 0 the candidate scores all of them aside, into a file of the registry, and no
+verdict changes. A dialogue on which the candidate fails is scored by the current release; if that judges it,
+and `MAX_FAILED` times so, the roll-out is taken back at once, as it is where the candidate does not load.
+Whether what it finds is right is not decided here: nobody has labelled these dialogues.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Self
 
 from dialint.detector.artifacts import Appender, fingerprint, make_output_folder
 from dialint.detector.errors import DialintError
-from dialint.detector.interface import Detector, DetectorConfig, Monitor, PlainDetector
+from dialint.detector.interface import Detector, DetectorConfig, PlainDetector
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Verdict
@@ -69,7 +69,8 @@ def is_of_candidate(dialogue_id: str, share: int) -> bool:
 
 @dataclass
 class RolloutDetector(PlainDetector):
-    """Judges by two detectors; `take_back` is called once, with the reason; `aside` is the file of a shadow."""
+    """Judges by two detectors; `take_back` is called once, with the reason; `aside` is the file of a
+    shadow."""
 
     current: Detector
     candidate: Detector

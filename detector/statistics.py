@@ -210,9 +210,9 @@ def clopper_pearson_interval(successes: int, n: int, confidence: float = 0.95) -
 
 
 def e_values_of_loss(differences: Floats) -> NDArray[np.float64]:
-    """Evidence after each of `differences`, values in [-1, 1] in an order that they did not decide, that their
-    mean is below 0: the wealth of a bettor on it. Where it is not below 0, any of them reaches ``1 / alpha``
-    with a probability of at most alpha, however often somebody looks.
+    """Evidence after each of `differences`, values in [-1, 1] in an order that they did not decide, that
+    their mean is below 0: the wealth of a bettor on it. Where it is not below 0, any of them reaches ``1 /
+    alpha`` with a probability of at most alpha, however often somebody looks.
 
     Source: Waudby-Smith and Ramdas 2024, capital process with the approximate GRAPA bet; Ville 1939.
     """

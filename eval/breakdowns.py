@@ -102,8 +102,8 @@ MIN_IN_BIN = 50
 
 
 def calibration_gaps(rows: Iterable[CodeResults], counts: Counts) -> list[list[float | None]]:
-    """For each bin of probability with `MIN_IN_BIN` rows of all codes: mean probability, rows, and the frequency
-    of errors less the mean probability with its 95 % interval."""
+    """For each bin of probability with `MIN_IN_BIN` rows of all codes: mean probability, rows, and the
+    frequency of errors less the mean probability with its 95 % interval."""
     held = [row for row in rows if len(row.truth)]
     if not held:
         return []
@@ -175,8 +175,8 @@ def compute_slices(
 ) -> dict[str, dict[str, Any]]:
     """Slicing to part to figures: errors, judged rows, macro average precision, precision and recall of
     all findings, findings and wrong findings for 100 judged turns, each with its 95 % interval; `gaps` are
-    what wrong findings and recall are here less what they are in the other parts. How the agent writes is what
-    the log says (`VARIETY`), or else whether the dialogue has a labelled error of language."""
+    what wrong findings and recall are here less what they are in the other parts. How the agent writes is
+    what the log says (`VARIETY`), or else whether the dialogue has a labelled error of language."""
     sources = [str(e.dialogue.metadata.get("source", e.dialogue.id.partition(":")[0])) for e, _ in results]
     turns = [sorted(verdict.probabilities or {}) for _, verdict in results]
     lengths = [next(part for part, most in LENGTHS.items() if len(own) <= most) for own in turns]

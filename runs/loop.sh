@@ -142,7 +142,11 @@ decision["old"] = old.removeprefix("local:")
 PY
 if [ ! -e "$decision" ]; then
     if grep -q '"promoted": true' "$round/decision.tmp"; then
-        dialint release promote "$candidate" ${server:+--server "$server"}
+        code=0
+        dialint release promote "$candidate" --gold "$round/comparison.json" --by "${BY:-$(id -un)}" \
+            ${server:+--server "$server"} || code=$?
+        [ "$code" -le 1 ] || exit "$code"
+        [ "$code" = 0 ] || sed -i 's/"promoted": true/"promoted": false/' "$round/decision.tmp" # a gate refused it
     fi
     mv "$round/decision.tmp" "$decision"
 fi

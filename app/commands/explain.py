@@ -1,16 +1,24 @@
-"""``dialint explain``: one verdict with its dialogue, in the terminal.
+"""``dialint explain`` and ``dialint replay``: one verdict with its dialogue, in the terminal, and made again.
 
-Shows the masked turns, what was found in each with reason, proofs and rewrite, and what was not judged. It
-judges nothing: all of it stands in the verdict.
+The first shows the masked turns, what was found in each with reason, proofs and rewrite, and what was not
+judged. It judges nothing: all of it stands in the verdict. The second makes a verdict again, or says what
+differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
+from cyclopts import Parameter
+
+from dialint.app.output import print_line
 from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.interface import DetectorConfig
 
 if TYPE_CHECKING:
     from dialint.detector.records import Dialogue, Finding, Verdict
@@ -30,22 +38,117 @@ def explain(dialogue_id: str, verdicts: Path, /, *logs: str) -> None:
     """
     from rich.console import Console
 
-    from dialint.detector.ingest.outcomes import Counts, Loaded
-    from dialint.detector.ingest.read import ReadConfig, open_logs, read
+    verdict = _find_verdict(dialogue_id, verdicts)
+    dialogue = _find_dialogue(dialogue_id, logs or _scored_logs(verdicts), ReadConfig())
+    console = Console(markup=False, emoji=False, highlight=False)
+    for line, style in render(verdict, dialogue):
+        console.print(line, style=style)
+
+
+def _find_verdict(dialogue_id: str, verdicts: Path) -> Verdict:
     from dialint.detector.verdict_files import read_verdicts
 
     verdict = next((each for each in read_verdicts(verdicts) if each.dialogue_id == dialogue_id), None)
     if verdict is None:
         raise ConfigError("E_OPTION", f"{verdicts}: no verdict on a dialogue {dialogue_id[:80]!r}")
-    paths = logs or _scored_logs(verdicts)
-    outcomes = read(open_logs(list(paths)), ReadConfig(), Counts())
-    read_dialogues = (each.dialogue for each in outcomes if isinstance(each, Loaded))
+    return verdict
+
+
+def _find_dialogue(dialogue_id: str, logs: Sequence[str], reading: ReadConfig) -> Dialogue:
+    from dialint.detector.ingest.outcomes import Counts, Loaded
+    from dialint.detector.ingest.read import open_logs, read
+
+    read_dialogues = (
+        each.dialogue for each in read(open_logs(list(logs)), reading, Counts()) if isinstance(each, Loaded)
+    )
     dialogue = next((each for each in read_dialogues if each.id == dialogue_id), None)
     if dialogue is None:
-        raise ConfigError("E_OPTION", f"{', '.join(paths)}: no dialogue {dialogue_id[:80]!r}")
-    console = Console(markup=False, emoji=False, highlight=False)
-    for line, style in render(verdict, dialogue):
-        console.print(line, style=style)
+        raise ConfigError("E_OPTION", f"{', '.join(logs)}: no dialogue {dialogue_id[:80]!r}")
+    return dialogue
+
+
+def replay(
+    dialogue_id: str,
+    verdicts: Path,
+    /,
+    *logs: str,
+    detector: Annotated[DetectorConfig, Parameter(name="*")] | None = None,
+    reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
+) -> int:
+    """Make one verdict again, or say what differs, with exit code 1. Needs the options it was made with;
+    without --release that of the verdict is looked for on this machine. No judge is asked.
+
+    Parameters
+    ----------
+    dialogue_id, verdicts, logs
+        As of `dialint explain`.
+    """
+    from dialint.app.scoring.options import ScoreConfig
+    from dialint.app.scoring.run import prepare_run, resolve_scan, select_reported
+    from dialint.detector.artifacts import package_versions, read_manifest
+    from dialint.detector.pipeline import load_detector
+    from dialint.detector.verdict_files import manifest_path
+
+    stored, paths = _find_verdict(dialogue_id, verdicts), logs or tuple(_scored_logs(verdicts))
+    config, reading = detector or DetectorConfig(), reading or ReadConfig()
+    if config.release is None:
+        config = replace(config, release=_find_release(stored.release))
+    manifest = read_manifest(manifest_path(verdicts))
+    then = manifest["work"]
+    options = then["options"]
+    score = resolve_scan(
+        ScoreConfig(
+            detector=config,
+            read=reading,
+            codes=tuple(options["codes"]),
+            all_probabilities=options["all_probabilities"],
+            limit=options["limit"],
+        )
+    )
+    run, now = prepare_run(paths, score, load_detector(score.detector))
+    dialogue = _find_dialogue(dialogue_id, paths, reading)
+    (verdict,) = run.detector.verdicts([dialogue], all_probabilities=score.all_probabilities)
+    verdict = select_reported(
+        verdict.with_origin(dialogue), run.codes, run.taxonomy, needs_policy=bool(run.codes or config.policy)
+    )
+    first, again = (json.loads(each.model_dump_json()) for each in (stored, verdict))
+    if first == again:
+        print_line(f"{dialogue_id}: the same verdict, by {verdict.release}")
+        return 0
+    print_line(f"{dialogue_id}: another verdict")
+    versions = {"versions": manifest["versions"]}, {"versions": package_versions(*manifest["versions"])}
+    for name, pair in {
+        "verdict": (first, again),
+        "made with": ({**then, "options": options["read"]}, {**now, "options": now["options"]["read"]}),
+        "packages": versions,
+    }.items():
+        for line in _differences(name, *pair):
+            print_line(line)
+    return 1
+
+
+def _find_release(name: str) -> Path | None:
+    """The folder of a release on this machine by the id that verdicts have; None for the embedded one."""
+    from dialint.detector.registry import Registry
+    from dialint.detector.release import EMBEDDED, Release
+
+    registry = Registry("scan")
+    for folder in (EMBEDDED, *(registry.folder / each for each in reversed(registry.ids()))):
+        if Release(folder, has_scan=False).info.id == name:
+            return folder
+    raise ConfigError("E_RELEASE", f"{name} is not on this machine; --release names its folder")
+
+
+def _differences(path: str, then: Any, now: Any) -> Iterator[str]:
+    """A line for each value that was another one then."""
+    if isinstance(then, Mapping) and isinstance(now, Mapping):
+        for key in sorted({*then, *now}):
+            yield from _differences(f"{path}, {key}", then.get(key), now.get(key))
+    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        for number, pair in enumerate(zip(then, now, strict=True)):
+            yield from _differences(f"{path} {number}", *pair)
+    elif then != now:
+        yield f"  {path}: {json.dumps(then)[:200]} then, {json.dumps(now)[:200]} now"
 
 
 def _scored_logs(verdicts: Path) -> list[str]:

@@ -1,14 +1,16 @@
 """``dialint release``: which releases are in use on this machine; promotion, rollback, verification.
 
 A promoted judge is what `dialint serve vllm --release current` serves, a promoted scan what `dialint score
---release current` scans with. With ``--server`` a running server changes its adapter first, and the pointer
-moves only if it did.
+--release current` scans with. A candidate must pass the gates of `dialint.eval.gates` beside the release in
+use, and a person signs it off. With ``--server`` a running server changes its adapter first, and the pointer
+moves only if it did, and if the adapter answers otherwise than its base.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +20,15 @@ from cyclopts import Parameter
 
 from dialint.app.output import print_line, print_status, print_table
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.registry import KINDS, Registry, ReleaseKind, verify_folder
+from dialint.detector.registry import (
+    KINDS,
+    WHOLE,
+    Gate,
+    Registry,
+    ReleaseKind,
+    VerifiedFolder,
+    verify_folder,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,32 +63,144 @@ Swap = Annotated[SwapConfig, Parameter(name="*")]
 NO_SWAP = SwapConfig()
 
 
-def promote(folder: Path, /, *, swap: Swap = NO_SWAP) -> None:
-    """Make a release current.
+def promote(
+    folder: Path,
+    /,
+    *,
+    by: str,
+    gold: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
+    share: int = WHOLE,
+    swap: Swap = NO_SWAP,
+) -> int:
+    """Make a release current, or let it score a share of the dialogues, if it passes the gates.
 
     Parameters
     ----------
     folder
         A folder of `dialint train pack` (a scan) or `dialint train sft judge` and later stages (a judge). It
         is copied; current is the copy.
+    by
+        Who signs it off.
+    gold
+        Labelled sets, as of `dialint eval run`, on which a scan must be no worse than the one in use; of a
+        judge the report of `dialint eval judge --out`. Needed unless the release is the first of its kind
+        here, or has passed its gates already.
+    share
+        Percentage of the dialogues that a scan scores from now on; 0: all of them aside, as a shadow. 100
+        ends the roll-out.
     """
     if not folder.is_dir():
         raise ConfigError("E_RELEASE", f"{folder}: there is no such folder")
+    if not by.strip():
+        raise ConfigError("E_OPTION", "--by: the name of the person who signs it off")
+    if not 0 <= share <= WHOLE:
+        raise ConfigError("E_OPTION", f"--share {share}: a percentage")
     source = verify_folder(folder)
-    pointer = Registry(source.kind).promote(source, swap.prepare(source.kind))
+    if share < WHOLE and source.kind == "judge":
+        raise ConfigError("E_OPTION", "--share: a judge is promoted as a whole")
+    prepare, registry = swap.prepare(source.kind), Registry(source.kind)
+    current, rollout = registry.current(), registry.rollout()
+    gates: tuple[Gate, ...] = ()
+    if gold:
+        gates = tuple(
+            _scan_gates(source, gold, registry) if source.kind == "scan" else _judge_gates(source, gold)
+        )
+        rows = [(gate.name, "passed" if gate.passed else "FAILED", gate.detail) for gate in gates]
+        print_table(("gate", "", "measured"), rows)
+        if not all(gate.passed for gate in gates):
+            print_line(f"{source.id} is not promoted")
+            return 1
+    elif rollout is not None and rollout.fingerprint == source.fingerprint:
+        gates = rollout.gates
+    elif current is not None and current.id != source.id:
+        raise ConfigError("E_OPTION", "--gold: labelled sets on which it is compared with the release in use")
+    if share < WHOLE:
+        registry.promote(source, prepare, by=by, share=share, gates=gates)
+        print_line(
+            f"{source.kind} {source.id} scores {f'{share} %' if share else 'aside'} beside the current one"
+        )
+        return 0
+    pointer = registry.promote(source, prepare, by=by, gates=gates)
     before = f"; before it {pointer.earlier[-1]}" if pointer.earlier else ""
     print_line(f"current {source.kind}: {pointer.id}{before}")
+    return 0
 
 
-def rollback(kind: ReleaseKind, /, *, swap: Swap = NO_SWAP) -> None:
-    """Go back to the release before the current one.
+N_TIMED = 64
+"""Dialogues that are scored for the throughput."""
+
+
+def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], registry: Registry) -> list[Gate]:
+    """The gates of a scan beside the one in use: of the registry, or the embedded one."""
+    from dialint.detector.interface import Detector, DetectorConfig
+    from dialint.detector.judge.config import JudgeConfig
+    from dialint.detector.pipeline import load_detector
+    from dialint.detector.records import Example
+    from dialint.detector.release import EMBEDDED
+    from dialint.eval.attack.run import AttackConfig
+    from dialint.eval.attack.run import evaluate as evaluate_attacks
+    from dialint.eval.gates import attack_gate, scan_gates, throughput_gate
+    from dialint.eval.results import read_examples, score_examples
+    from dialint.eval.run import evaluate_against
+
+    pointer = registry.current()
+    folders = (source.folder, EMBEDDED if pointer is None else registry.folder / pointer.id)
+    configs = [DetectorConfig(release=folder) for folder in folders]
+    mine, theirs = map(load_detector, configs)
+    sets, examples = {}, list[Example]()
+    for path in gold:
+        own = list(read_examples(path))
+        if not own:
+            raise ConfigError("E_EXAMPLE", f"{path}: holds no example")
+        results = [score_examples(each, own) for each in (mine, theirs)]
+        sets[path.stem], _ = evaluate_against(
+            mine, results[0], {"current": theirs}, {"current": results[1]}, rounds=1000
+        )
+        examples += own
+    dialogues = [example.dialogue for example in examples[:N_TIMED]]
+
+    def cpu_seconds(detector: Detector) -> float:
+        started = time.process_time()
+        detector.verdicts(dialogues)
+        return time.process_time() - started
+
+    attacks = [
+        evaluate_attacks(examples, AttackConfig(copies=1), config, JudgeConfig())["targets"]["scan"][
+            "figures"
+        ]
+        for config in configs
+    ]
+    return [
+        *scan_gates(sets, "current", mine.info.codes),
+        attack_gate(*attacks),
+        throughput_gate(*(min(cpu_seconds(each) for _ in range(2)) for each in (mine, theirs))),
+    ]
+
+
+def _judge_gates(source: VerifiedFolder, gold: Sequence[Path]) -> list[Gate]:
+    from dialint.detector.artifacts import read_object
+    from dialint.eval.gates import judge_gates
+
+    gates, folder = list[Gate](), source.folder.resolve()
+    for path in gold:
+        report = read_object(path)
+        if report is None or report.get("kind") != "judges":
+            raise ConfigError("E_EXAMPLE", f"{path}: no report of `dialint eval judge --out`")
+        gates += judge_gates(report, lambda name: Path(name.partition(":")[2]).resolve() == folder)
+    return gates
+
+
+def rollback(kind: ReleaseKind, /, *, by: str = "", reason: str = "", swap: Swap = NO_SWAP) -> None:
+    """Take back a roll-out; without one, go back to the release before the current one.
 
     Parameters
     ----------
     kind
         Of which kind.
+    by, reason
+        Who does so, and why, for the history.
     """
-    pointer = Registry(kind).rollback(swap.prepare(kind))
+    pointer = Registry(kind).rollback(swap.prepare(kind), by=by, reason=reason)
     print_line(f"current {kind}: {pointer.id}")
 
 
@@ -88,12 +210,15 @@ def list_() -> None:
     for kind in KINDS:
         registry = Registry(kind)
         pointer = registry.current()
-        promoted = {line.id: line.at for line in registry.history()}
+        lines, rollout = {line.id: line for line in registry.history()}, registry.rollout()
         for name in registry.ids():
             mark = "current" if pointer is not None and pointer.id == name else ""
-            rows.append((kind, name, mark, promoted.get(name, "")))
+            if rollout is not None and rollout.id == name:
+                mark = f"scores {rollout.share} %" if rollout.share else "scores aside"
+            last = lines.get(name)
+            rows.append((kind, name, mark, *((last.at, last.by, last.reason) if last else ("", "", ""))))
     if rows:
-        print_table(("kind", "release", "", "last made current"), rows)
+        print_table(("kind", "release", "", "last changed", "by", "why"), rows)
     else:
         print_line("no release was promoted yet: dialint release promote FOLDER")
 

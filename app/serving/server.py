@@ -11,6 +11,7 @@ group then is killed. If our process dies, the kernel tells the server to stop.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -94,12 +95,22 @@ class ServerClient:
         raise WorldError("E_SERVER", f"{self.address}: {reason}")
 
 
-def sample_request(model: str) -> dict[str, Any]:
+SAMPLES = (
+    ("Where is my parcel?", "It is on its way and arrives tomorrow."),
+    ("Can I get my money back?", "you should of read the terms, its your own fault"),
+    ("My card was charged twice.", "Please restart your router, then it will work again."),
+    ("When do you open?", "We open at nine. I have also cancelled your contract."),
+)
+"""What customers and agents say in the made-up dialogues that a server is asked about."""
+
+
+def sample_request(model: str, sample: int = 0) -> dict[str, Any]:
     """A chat completion about a made-up dialogue, constrained to the schema of a judge's answer, for a server
-    that has to be warmed up."""
+    that has to be warmed up, or compared with another."""
+    customer, agent = SAMPLES[sample]
     turns = (
-        Turn(index=0, role="customer", text="Where is my parcel?"),
-        Turn(index=1, role="agent", text="It is on its way and arrives tomorrow."),
+        Turn(index=0, role="customer", text=customer),
+        Turn(index=1, role="agent", text=agent),
     )
     taxonomy = load_taxonomy()
     reader = Reader(taxonomy=taxonomy, max_tokens=10**6, count=lambda messages: 1)
@@ -118,14 +129,16 @@ def sample_request(model: str) -> dict[str, Any]:
 
 
 def swap_adapter(client: ServerClient, name: str, folder: Path) -> None:
-    """Make a running vLLM server answer by the adapter in `folder` when asked as `name`, and ask it once.
+    """Make a running vLLM server answer by the adapter in `folder` when asked as `name`, and prove that it
+    acts: to one of `SAMPLES` it must answer otherwise than its base. If it does not, the old adapter comes
+    back.
 
     vLLM loads the new adapter beside the old one and exchanges them between two steps of its engine; no
     request is refused or repeated, and one that is being answered is finished by the new weights. `folder` is
     another one than the old adapter's: vLLM's prefix cache knows adapters by their paths.
 
     Raises:
-        ConfigError: E_OPTION, E_KEY or E_ADAPTER, the server may not or cannot load it.
+        ConfigError: E_OPTION, E_KEY or E_ADAPTER, the server may not or cannot load it, or it does not act.
         WorldError: E_SERVER, it does not answer.
     """
     if not client.is_loopback:
@@ -157,9 +170,20 @@ def swap_adapter(client: ServerClient, name: str, folder: Path) -> None:
         raise _refusal(client, reply, f"to load {judge.folder.name}; its log says why")
     if _served_folder(client, name) != judge.folder:
         raise WorldError("E_SERVER", f"{client.address}: does not show {name} with its new folder")
-    reply = client.ask("/v1/chat/completions", sample_request(name))
+    cards = parse_models(client.ask("/v1/models").body)
+    base_name = next((card.parent for card in cards if card.id == name and card.parent), cards[0].id)
+    if any(_answer(client, name, n) != _answer(client, base_name, n) for n in range(len(SAMPLES))):
+        return
+    if before is not None:
+        client.ask("/v1/load_lora_adapter", {**content, "lora_path": str(before)})
+    raise ConfigError("E_ADAPTER", f"{folder}: served, it answers as its base does, so it does not act")
+
+
+def _answer(client: ServerClient, name: str, sample: int) -> str:
+    reply = client.ask("/v1/chat/completions", sample_request(name, sample))
     if reply.status != 200:
-        raise _refusal(client, reply, f"a question to the new {name}")
+        raise _refusal(client, reply, f"a question to {name}")
+    return str(json.loads(reply.body)["choices"][0]["message"]["content"])
 
 
 def _served_folder(client: ServerClient, name: str) -> Path | None:

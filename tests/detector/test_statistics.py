@@ -11,6 +11,7 @@ from dialint.detector.statistics import (
     clopper_pearson_upper,
     compare_shares,
     difference_interval,
+    e_values_of_loss,
     grouped_sum,
     percentile_interval,
     ratio,
@@ -126,3 +127,13 @@ def test_rounding_keeps_the_width_of_an_interval(
     interval: tuple[float, float], expected: tuple[float, float]
 ) -> None:
     assert round_interval(*interval, 2) == expected
+
+
+def test_a_null_change_is_blocked_at_most_alpha_of_the_time() -> None:
+    """However often it is looked at: 2,000 changes without a difference, 300 dialogues each."""
+    rng = np.random.default_rng(1)
+    null = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], (2000, 300), p=[0.1, 0.1, 0.6, 0.1, 0.1])
+    blocked = np.mean([e_values_of_loss(row).max() >= 20 for row in null])
+    assert blocked <= 0.05
+    assert np.mean([e_values_of_loss(row - 0.2).max() >= 20 for row in np.clip(null, -0.8, 1)[:100]]) > 0.9
+    assert e_values_of_loss(np.zeros(5)).tolist() == [1.0] * 5

@@ -77,7 +77,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         folder = self.adapters.get(name, name)
         time.sleep(float(str(content.get("seconds", 0))))
-        text = '{"verdict":"no_error","probability":0.05}'
+        acts = folder != name and Path(folder, "adapter_model.safetensors").read_bytes() != b"0"
+        text = f'{{"verdict":"no_error","probability":{0.05 if acts else 0.5}}}'
         choices = [{"message": {"content": text}, "finish_reason": "stop"}]
         self.reply(200, {"model": name, "folder": folder, "choices": choices})
         if MODE == "die":

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 from patience import wait_for
 
-from dialint.app.commands.release import SwapConfig, list_, promote, rollback, verify
+from dialint.app.commands import release
+from dialint.app.commands.release import NO_SWAP, SwapConfig, list_, rollback, verify
 from dialint.app.serving.server import ServerClient
 from dialint.detector.artifacts import MANIFEST, file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, UserError, WorldError
@@ -26,6 +27,15 @@ from dialint.detector.release import EMBEDDED
 
 Make = Callable[..., Path]
 FakeServer = Callable[..., AbstractContextManager[tuple[str, Any]]]
+
+
+def promote(folder: Path, swap: SwapConfig = NO_SWAP) -> None:
+    """Without the gates: the judges here are some bytes. The first one needs none."""
+    source = verify_folder(folder) if folder.is_dir() else None
+    if source is None or Registry(source.kind).current() is None:
+        assert release.promote(folder, by="lea", swap=swap) == 0
+    else:
+        Registry(source.kind).promote(source, swap.prepare(source.kind), by="lea")
 
 
 def test_promote_and_roll_back(home: Path, make_judge: Make, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,14 +73,18 @@ def test_a_scan_is_promoted_too(home: Path) -> None:
         promote(EMBEDDED, swap=SwapConfig(server="http://127.0.0.1:1"))
 
 
-def test_killed_at_any_step_it_shows_the_old_or_the_new_release(home: Path, make_judge: Make) -> None:
-    """F14; and the next promotion completes it, with a history that says what happened."""
+@pytest.mark.parametrize("share", [100, 5])
+def test_killed_at_any_step_it_shows_the_old_or_the_new_release(
+    home: Path, make_judge: Make, share: int
+) -> None:
+    """F14; and the next promotion completes it, with a history that says what happened. At a share the old one stays,
+    with or without the candidate beside it."""
     first, second = make_judge("first"), make_judge("second", weights=b"2")
     promote(first)
     homes = home.parent / "homes"
     driver = Path(__file__).with_name("promote_driver.py")
     ended = subprocess.run(
-        [sys.executable, str(driver), str(second), str(home), str(homes)], capture_output=True, text=True, check=True,
+        [sys.executable, str(driver), str(second), str(home), str(homes), str(share)], capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     steps = ended.stdout.split()
@@ -83,7 +97,9 @@ def test_killed_at_any_step_it_shows_the_old_or_the_new_release(home: Path, make
         assert pointer is not None
         assert verify_folder(registry.folder / pointer.id).fingerprint == pointer.fingerprint
         assert [wrong for _, wrong in registry.verify() if wrong] == []
-        seen.append(pointer.id.split("-")[0])
+        rollout = registry.rollout()
+        seen.append((pointer.id if rollout is None else rollout.id).split("-")[0])
+        assert share == 100 or pointer.id.startswith("first-")
         again = registry.promote(verify_folder(second))
         assert again.id.startswith("second-")
         assert [wrong for _, wrong in registry.verify() if wrong] == []
@@ -190,6 +206,18 @@ def test_a_refused_swap_leaves_the_pointer(
         pytest.raises(ConfigError, match=message),
     ):
         promote(other, swap=SwapConfig(server=address))
+    assert resolve_release("judge", "current") == before
+
+
+def test_an_adapter_that_answers_as_its_base_is_not_served(
+    home: Path, make_judge: Make, fake_server: FakeServer
+) -> None:
+    promote(make_judge("first"))
+    before = resolve_release("judge", "current")
+    with fake_server({"judge": str(before)}) as (address, handler):
+        with pytest.raises(ConfigError, match="it does not act"):
+            promote(make_judge("idle", weights=b"0"), swap=SwapConfig(server=address))
+        assert handler.adapters == {"judge": str(before)}
     assert resolve_release("judge", "current") == before
 
 

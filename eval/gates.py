@@ -1,0 +1,218 @@
+"""The gates of a promotion: what a candidate must not do worse than the release in use, from reports alone.
+
+Reads what `dialint.eval.run` and `dialint.eval.attack` say of both on the same labelled dialogues, or
+`dialint eval judge` of two judges. On every gold set it must be shown that the candidate is no worse: the
+lower bound of the paired difference decides, so a set that is too small to tell blocks. The other gates block
+what is shown to be bad; where one tests many codes or groups, by Bonferroni over all of them. Measures
+nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import NormalDist
+from typing import Any
+
+from dialint.detector.calibration import MIN_PRECISION, CodeRelease
+from dialint.detector.registry import Gate
+from dialint.detector.statistics import Z_95
+from dialint.eval.breakdowns import WRITING
+
+ALPHA = 0.05
+MARGIN = 0.02
+"""Points that the candidate may lose: of precision and recall on a gold set, of a code's figures."""
+MAX_GAP = 0.05
+"""Between stated probability and frequency, in any bin."""
+GROUPS = ("language", "channel", WRITING, "agent turns in the dialogue")
+MAX_WRONG_GAP, MAX_RECALL_GAP = 1.0, 0.1
+"""Findings on 100 turns of a group that are wrong beyond those of all others, and errors missed beyond
+them."""
+MAX_SLOWER = 1.5
+"""CPU seconds for a dialogue, to those of the release in use."""
+Row = Sequence[float | None]
+"""A figure, and the ends of its 95 % interval."""
+Sets = Mapping[str, Mapping[str, Any]]
+"""Name of a gold set to its part of a report of `dialint eval run`."""
+
+
+def scan_gates(sets: Sets, current: str, codes: Mapping[str, CodeRelease]) -> list[Gate]:
+    """The gates on the figures of a scan: `current` is the name of the release in use in the reports, `codes`
+    are those of the candidate."""
+    return [
+        *(_gold(name, content, content["against"][current]) for name, content in sets.items()),
+        _each_code(sets, current),
+        _calibration(sets, current),
+        _contract(sets, codes),
+        _fairness(sets, current),
+    ]
+
+
+def _gold(name: str, content: Mapping[str, Any], other: Mapping[str, Any]) -> Gate:
+    whole = other["difference"]["whole"]
+    lost = content["failed"] + content["not_judged"]
+    lost -= other["figures"]["failed"] + other["figures"]["not_judged"]
+    rows = {"precision": whole["precision_of_findings"], "recall": whole["recall_of_errors"]}
+    if content["precision_of_findings"] is not None and other["figures"]["precision_of_findings"] is None:
+        del rows["precision"]  # the release in use finds nothing here
+    return _no_worse(f"gold {name}", rows, [f"{lost} dialogues more not judged"] if lost > 0 else [])
+
+
+def _no_worse(name: str, rows: Mapping[str, Mapping[str, Any]], problems: Sequence[str] = ()) -> Gate:
+    """Passed if the lower bound of every paired difference is above minus `MARGIN`."""
+    measured = [f"{figure} {_points(row)}" for figure, row in rows.items()]
+    passed = all(row["low"] is not None and row["low"] >= -MARGIN for row in rows.values())
+    return Gate(name=name, passed=passed and not problems, detail="; ".join([*problems, *measured]))
+
+
+def _points(row: Mapping[str, Any]) -> str:
+    value, low, high = (row[part] for part in ("difference", "low", "high"))
+    if value is None or low is None:
+        return "can't be compared"
+    return f"{100 * value:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
+
+
+def _each_code(sets: Sets, current: str) -> Gate:
+    tests = [
+        (f"{set_} {code} {figure.replace('_', ' ')}", row)
+        for set_, content in sets.items()
+        for code, own in content["against"][current]["difference"]["codes"].items()
+        for figure, row in own.items()
+        if figure in ("average_precision", "f1") and row["difference"] is not None
+    ]
+    worse = [
+        f"{name} {_points(row)}"
+        for name, row in tests
+        if row["difference"] <= -MARGIN
+        and _is_above([-row[x] for x in ("difference", "high", "low")], 0, tests)
+    ]
+    return _none_of("codes", worse, f"none of {len(tests)} figures of codes worse beyond chance")
+
+
+def _is_above(row: Row, limit: float, tests: Sequence[object]) -> bool:
+    """Whether a figure is shown to be above `limit`, as one of so many tests."""
+    value, low = row[0], row[1]
+    if value is None or low is None:
+        return False
+    z = NormalDist().inv_cdf(1 - ALPHA / max(1, len(tests)))
+    return value - limit > z * (value - low) / Z_95 and value > limit
+
+
+def _none_of(name: str, problems: Sequence[str], otherwise: str) -> Gate:
+    return Gate(name=name, passed=not problems, detail="; ".join(problems) or otherwise)
+
+
+def _calibration(sets: Sets, current: str) -> Gate:
+    bins = [(name, own) for name, content in sets.items() for own in content["calibration"]]
+    theirs = [own for each in sets.values() for own in each["against"][current]["calibration"]]
+    allowed = max(MAX_GAP, *(abs(own[2] or 0.0) for own in theirs), 0.0)
+    off = [
+        f"{name}: stated {stated:.2f}, {gap:+.2f} off in {n} rows"
+        for name, (stated, n, gap, low, high) in bins
+        if _is_far((gap, low, high), allowed, bins)
+    ]
+    return _none_of("calibration", off, f"{len(bins)} bins, none shown to be off by more than {allowed:.2f}")
+
+
+def _is_far(row: Row, limit: float, tests: Sequence[object]) -> bool:
+    """Whether a figure is shown to be above `limit`, or below minus it."""
+    if None in row:
+        return False
+    value, low, high = (float(each or 0.0) for each in row)
+    return _is_above((value, low), limit, tests) or _is_above((-value, -high), limit, tests)
+
+
+def _contract(sets: Sets, codes: Mapping[str, CodeRelease]) -> Gate:
+    tests: list[tuple[str, Row, float]] = []
+    for set_, content in sets.items():
+        for code, own in content["codes"].items():
+            scan = codes[code].scan if code in codes else None
+            if scan is not None and scan.contract is not None:
+                promise = scan.contract.false_accusations_per_100
+                name = f"{set_} {code}: {{:.2f}} false accusations on 100, promised {promise:g}"
+                tests.append((name, _row(own, "false_accusations_per_100"), promise))
+            if own["precision"] is not None:
+                high = own["precision_95"][1]
+                wrong = (1 - own["precision"], None if high is None else 1 - high)
+                tests.append((f"{set_} {code}: {{:.2f}} of findings wrong", wrong, 1 - MIN_PRECISION))
+    broken = [name.format(row[0]) for name, row, limit in tests if _is_above(row, limit, tests)]
+    return _none_of("contract", broken, f"{len(tests)} promises, none shown to be broken")
+
+
+def _row(figures: Mapping[str, Any], name: str) -> Row:
+    return (figures[name], *figures[f"{name}_95"])
+
+
+def _fairness(sets: Sets, current: str) -> Gate:
+    tests: list[tuple[str, Row, float]] = []
+    for set_, content in sets.items():
+        for kind in GROUPS:
+            theirs = content["against"][current]["slices"][kind]
+            for part, own in content["slices"][kind].items():
+                for figure, (value, low, high) in own["gaps"].items():
+                    before = theirs.get(part, {}).get("gaps", {}).get(figure, (0.0,))[0] or 0.0
+                    name = f"{set_}, {kind} {part}: {figure.replace('_', ' ')} {{:+.2f}} beside the others"
+                    if figure == "recall_of_errors":
+                        row: Row = (-value, -high) if None not in (value, high) else (None, None)
+                        tests.append((name, row, max(MAX_RECALL_GAP, -before)))
+                    else:
+                        tests.append((name, (value, low), max(MAX_WRONG_GAP, before)))
+    unfair = [name.format(row[0]) for name, row, limit in tests if _is_above(row, limit, tests)]
+    return _none_of(
+        "fairness", unfair, f"{len(tests)} differences between groups, none shown to be too large"
+    )
+
+
+def attack_gate(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Gate:
+    """More attacks succeed than against the release in use; both are `figures` of a target of `dialint eval
+    attack`.
+
+    Source: Zou and Donner 2008, interval of a difference from two intervals (MOVER).
+    """
+    problems, measured = [], []
+    for goal, own in mine.items():
+        rows = [each["all"] for each in (own, theirs[goal])]
+        if not all(row["trials"] for row in rows):
+            continue
+        (mine_rate, (low, _)), (rate, (_, high)) = ((row["rate"], row["rate_95"]) for row in rows)
+        measured.append(f"{goal} {100 * mine_rate:.1f} % of {rows[0]['trials']}, before {100 * rate:.1f} %")
+        if (
+            None not in (low, high)
+            and mine_rate - rate > ((mine_rate - low) ** 2 + (high - rate) ** 2) ** 0.5
+        ):
+            problems.append(measured[-1])
+    return _none_of("attacks", problems, "; ".join(measured) or "no finding to attack in either")
+
+
+def throughput_gate(mine_s: float, theirs_s: float) -> Gate:
+    """CPU seconds for the same dialogues."""
+    detail = f"{mine_s:.3f} s of CPU time for what took {theirs_s:.3f} s"
+    return Gate(name="throughput", passed=mine_s <= MAX_SLOWER * theirs_s, detail=detail)
+
+
+def judge_gates(report: Mapping[str, Any], is_candidate: Callable[[str], bool]) -> list[Gate]:
+    """The gates on a report of `dialint eval judge`, whose first judge must be the candidate, by its name
+    there."""
+    first, *others = report["judges"]
+    if not is_candidate(first) or len(others) != 1:
+        detail = (
+            f"compares {first} with {' '.join(others) or 'nothing'}, not the candidate with the judge in use"
+        )
+        return [Gate(name="gold", passed=False, detail=detail)]
+    (difference,) = report["differences"].values()
+    mine, theirs = (report["judges"][name] for name in (first, others[0]))
+    rows = {name: difference[name] for name in ("precision", "recall")}
+    lost = mine["readable"] < theirs["readable"]
+    allowed = max(MAX_GAP, theirs["calibration_error"] or 0.0)
+    error = _row(mine, "calibration_error")
+    off = (
+        [f"calibration error {error[0]:.3f}, allowed {allowed:.3f}"] if _is_above(error, allowed, ()) else []
+    )
+    return [
+        _no_worse(f"gold {report['split']}", rows, ["more unreadable answers"] if lost else []),
+        _none_of("calibration", off, f"error not shown to be over {allowed:.3f}"),
+    ]
+
+
+def failed(gates: Iterable[Gate]) -> list[Gate]:
+    """Those that are not passed."""
+    return [gate for gate in gates if not gate.passed]

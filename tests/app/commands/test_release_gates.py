@@ -1,0 +1,310 @@
+"""The gates of a promotion, each failed by a candidate made to fail it alone; roll-out, rollback and replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+
+from dialint.app.commands.explain import replay
+from dialint.app.commands.release import list_, promote, rollback
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.calibration import CodeRelease
+from dialint.detector.errors import ConfigError
+from dialint.detector.interface import DetectorConfig, PlainDetector
+from dialint.detector.pipeline import load_detector
+from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from dialint.detector.registry import Gate, Registry
+from dialint.detector.rollout import MAX_FAILED, RolloutDetector, is_of_candidate
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.verdict_files import read_verdicts
+from dialint.eval.gates import attack_gate, judge_gates, scan_gates, throughput_gate
+from dialint.eval.results import score_examples
+from dialint.eval.run import EvalConfig, evaluate_against
+from dialint.eval.run import run as evaluate_run
+
+Table = Mapping[tuple[int, int, str], float]
+"""Probability by dialogue, turn and code; from .5 on it is a finding."""
+N = 400
+CODES = ("T1", "M2")
+
+
+class TableDetector(PlainDetector):
+    """Reads its answers off a table; `status` replaces that of every verdict."""
+
+    fingerprint, codes, taxonomy = "0" * 64, CODES, load_taxonomy()
+
+    def __init__(self, release: str, table: Table, *, is_broken: bool = False) -> None:
+        self.release, self.table, self.is_broken = release, table, is_broken
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return [self._verdict(dialogue) for dialogue in dialogues]
+
+    def _verdict(self, dialogue: Dialogue) -> Verdict:
+        fields: dict[str, Any] = {
+            "dialogue_id": dialogue.id,
+            "release": self.release,
+            "taxonomy": self.taxonomy.version,
+        }
+        if self.is_broken:
+            return Verdict(**fields, status="failed", failure="E_MODEL")
+        number = int(dialogue.id.partition(":")[2])
+        rows = {t: {c: self.table.get((number, t, c), 0.0) for c in CODES} for t in (1, 3, 5, 7)}
+        findings = tuple(
+            Finding(code=c, turn=t, severity="S2", probability=p, quote="word", start=0, end=4, reason="x")
+            for t, row in rows.items()
+            for c, p in row.items()
+            if p >= 0.5
+        )
+        return Verdict(**fields, status="scored", quality=50.0, findings=findings, probabilities=rows)
+
+
+ERRORS = [(i, t, CODES[t == 5]) for i in range(N) for t in (1, 3, 5)]
+"""Turn 7 is clean everywhere, turn 5 has the other code."""
+FALSE = [(i, 7, "T1") for i in range(0, N, 40)]
+GOOD: Table = {**dict.fromkeys(ERRORS, 0.99), **dict.fromkeys(FALSE, 0.6)}
+
+
+def make_examples() -> list[Example]:
+    turns = tuple(Turn(index=i, role=("customer", "agent")[i % 2], text="word") for i in range(8))
+    return [
+        Example(
+            dialogue=Dialogue(
+                id=f"s:{i}", turns=turns, language="en", channel=("chat", "mail", "phone", "web")[i // 2 % 4]
+            ),
+            labels=tuple(
+                Label(dialogue_id=f"s:{n}", turn=t, code=c, probability=1.0, method="hand")
+                for n, t, c in ERRORS[3 * i : 3 * i + 3]
+            ),
+            split="test",
+        )
+        for i in range(N)
+    ]
+
+
+def failed_gates(candidate: Table, current: Table = GOOD, promised: float = 2.0) -> list[str]:
+    examples = make_examples()
+    mine, theirs = TableDetector("new", candidate), TableDetector("old", current)
+    results, others = score_examples(mine, examples), score_examples(theirs, examples)
+    content, _ = evaluate_against(mine, results, {"current": theirs}, {"current": others}, rounds=200)
+    scan = tiny.release_info().codes["T1"].scan
+    assert scan is not None
+    assert scan.contract is not None
+    contract = scan.contract.model_copy(update={"false_accusations_per_100": promised})
+    codes = {"T1": CodeRelease(scan=scan.model_copy(update={"contract": contract}))}
+    return [
+        gate.name.split()[0]
+        for gate in scan_gates({"gold": content}, "current", codes)
+        if not gate.passed
+    ]  # fmt: skip
+
+
+CANDIDATES: dict[str, Callable[[], list[str]]] = {
+    "": lambda: failed_gates(GOOD),
+    "gold": lambda: failed_gates({**GOOD, **dict.fromkeys(ERRORS[::30], 0.45)}),
+    "codes": lambda: failed_gates(
+        {**GOOD, **dict.fromkeys([each for each in ERRORS if each[2] == "M2"][::20], 0.01)},
+        {**GOOD, **dict.fromkeys([each for each in ERRORS if each[2] == "T1"][::20], 0.01)},
+    ),
+    "calibration": lambda: failed_gates({**GOOD, **dict.fromkeys(ERRORS, 0.75)}),
+    "contract": lambda: failed_gates(GOOD, promised=0.2),
+    "fairness": lambda: failed_gates(
+        {**dict.fromkeys(ERRORS, 0.99), **dict.fromkeys([(i, 7, "T1") for i in range(0, N, 32)], 0.6)},
+        {**dict.fromkeys(ERRORS, 0.99), **dict.fromkeys([(i, 7, "T1") for i in range(1, N, 30)], 0.6)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_each_gate_fails_alone(name: str) -> None:
+    assert CANDIDATES[name]() == ([name] if name else [])
+
+
+def test_gates_on_attacks_time_and_judges() -> None:
+    def figures(rate: float) -> dict[str, Any]:
+        return {"hide": {"all": {"trials": 100, "rate": rate, "rate_95": [rate - 0.05, rate + 0.05]}}}
+
+    assert attack_gate(figures(0.30), figures(0.28)).passed
+    assert not attack_gate(figures(0.40), figures(0.28)).passed
+    assert throughput_gate(1.4, 1.0).passed
+    assert not throughput_gate(1.6, 1.0).passed
+
+    def judged(low: float, error: float, name: str = "local:new") -> list[bool]:
+        own = {
+            "readable": 1.0,
+            "calibration_error": error,
+            "calibration_error_95": [error - 0.01, error + 0.01],
+        }
+        row = {"difference": 0.01, "low": low, "high": 0.03}
+        report = {
+            "judges": {name: own, "local:old": {**own, "calibration_error": 0.03}}, "split": "test",
+            "differences": {"local:old": {"precision": row, "recall": row}},
+        }  # fmt: skip
+        return [gate.passed for gate in judge_gates(report, lambda each: each == "local:new")]
+
+    assert judged(-0.01, 0.04) == [True, True]
+    assert judged(-0.05, 0.04) == [False, True]
+    assert judged(-0.01, 0.20) == [True, False]
+    assert judged(-0.01, 0.04, "local:other") == [False]
+
+
+WORDS = ["w3 order w7 refund", "w90 w14 hello", "w5 w6 refund w120 order", "w33 w2 w150"]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.chdir(tmp_path)
+    dialogues = [
+        {
+            "dialogue_id": f"s:{i}",
+            "turns": [
+                {"role": ("customer", "agent")[t % 2], "text": f"{WORDS[(i + t) % 4]} w{(7 * i + t) % 200}"}
+                for t in range(6)
+            ],
+        }
+        for i in range(40)
+    ]
+    Path("log.jsonl").write_text("".join(json.dumps(each) + "\n" for each in dialogues))
+    return tmp_path / "home"
+
+
+def make_release(name: str, threshold: float | None = None) -> Path:
+    info = tiny.release_info(id=name)
+    if threshold is not None:
+        scan = info.codes["T1"].scan
+        assert scan is not None
+        assert scan.contract is not None
+        contract = scan.contract.model_copy(update={"threshold": threshold})
+        higher = CodeRelease(scan=scan.model_copy(update={"contract": contract}))
+        info = tiny.release_info(id=name, codes=info.codes | dict.fromkeys(("L1", "T1", "R1"), higher))
+    return tiny.write_release(Path(name), info=info)
+
+
+def label_by(release: Path) -> Path:
+    """The log with what a release finds as its errors."""
+    detector = load_detector(DetectorConfig(release=release))
+    lines = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()]
+    dialogues = [
+        Dialogue(id=each["dialogue_id"], turns=tuple(Turn(index=i, **t) for i, t in enumerate(each["turns"])))
+        for each in lines
+    ]
+    examples = [
+        Example(
+            dialogue=dialogue,
+            labels=tuple(
+                Label(dialogue_id=dialogue.id, turn=f.turn, code=f.code, probability=1.0, method="hand")
+                for f in verdict.findings
+            ),
+            split="test",
+        )
+        for dialogue, verdict in zip(dialogues, detector.verdicts(dialogues), strict=True)
+    ]
+    Path("gold.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in examples))
+    return Path("gold.jsonl")
+
+
+def score(out: str) -> list[Verdict]:
+    config = ScoreConfig(out=Path(out), quiet=True, detector=DetectorConfig(release=Path("current")))
+    config = replace(config, watch=replace(config.watch, dialogue_seconds=0.0))
+    assert run(["log.jsonl"], config) == 0
+    return list(read_verdicts(Path(out)))
+
+
+def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = make_release("old"), make_release("new")
+    deaf = make_release("deaf", threshold=0.999)
+    gold = label_by(old)
+    assert promote(old, by="lea") == 0
+    with pytest.raises(ConfigError, match="--gold"):
+        promote(new, by="lea")
+    with pytest.raises(ConfigError, match="--by"):
+        promote(new, by=" ", gold=(gold,))
+    capsys.readouterr()
+    assert promote(deaf, by="lea", gold=(gold,)) == 1
+    assert "FAILED" in capsys.readouterr().out
+    registry = Registry("scan")
+    assert registry.rollout() is None
+    assert promote(new, by="lea", gold=(gold,), share=0) == 0
+    line = registry.history()[-1]
+    assert (line.by, line.share) == ("lea", 0)
+    assert [gate.name for gate in line.gates] == [
+        "gold gold", "codes", "calibration", "contract", "fairness", "attacks", "throughput"
+    ]  # fmt: skip
+    assert {each.release for each in score("shadow.jsonl")} == {"old"}
+    aside = registry.shadow_file(line.id)
+    assert {each.release for each in read_verdicts(aside)} == {"new"}
+    assert promote(new, by="max", share=30) == 0
+    list_()
+    assert "scores 30 %" in capsys.readouterr().out
+    verdicts = score("part.jsonl")
+    chosen = {each.dialogue_id for each in verdicts if each.release == "new"}
+    assert chosen == {each.dialogue_id for each in verdicts if is_of_candidate(each.dialogue_id, 30)}
+    assert 0 < len(chosen) < 40
+    assert chosen <= {each.dialogue_id for each in verdicts if is_of_candidate(each.dialogue_id, 50)}
+    assert replay(min(chosen), Path("part.jsonl")) == 1  # its log has been read by two releases
+    assert promote(new, by="max") == 0
+    assert {each.release for each in score("all.jsonl")} == {"new"}
+    assert not aside.exists()
+    rollback("scan", by="max", reason="too many appeals")
+    assert registry.history()[-1].reason == "too many appeals"
+    assert {each.release for each in score("again.jsonl")} == {"old"}
+
+
+def test_a_rollout_is_taken_back_by_itself(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = make_release("old"), make_release("new")
+    registry = Registry("scan")
+    promote(old, by="lea")
+    gates = (Gate(name="x", passed=True, detail=""),)
+    from dialint.detector.registry import verify_folder
+
+    registry.promote(verify_folder(new), by="lea", share=50, gates=gates)
+    rollout = registry.rollout()
+    assert rollout is not None
+    (registry.folder / rollout.id / "config.json").write_text("{}")
+    assert {each.release for each in score("v.jsonl")} == {"old"}
+    assert registry.rollout() is None
+    line = registry.history()[-1]
+    assert (line.action, line.by) == ("rollback", "dialint")
+    assert "config.json" in line.reason
+    reasons: list[str] = []
+    broken = TableDetector("new", {}, is_broken=True)
+    pair = RolloutDetector(TableDetector("old", GOOD), broken, 50, reasons.append)
+    dialogues = [example.dialogue for example in make_examples()[:30]]
+    assert {(each.status, each.release) for each in pair.verdicts(dialogues)} == {("scored", "old")}
+    assert len(reasons) == 1
+    assert len(pair.failed) >= MAX_FAILED
+    pair.verdicts(dialogues)
+    assert len(reasons) == 1
+
+
+def test_a_builder_is_stopped_by_what_is_worse_and_by_nothing_else(home: Path) -> None:
+    old, deaf = make_release("old"), make_release("deaf", threshold=0.999)
+    gold = label_by(old)
+    config = EvalConfig(against=("old",), rounds=0, fail_worse=0.05)
+    assert evaluate_run(gold, config=config, detector=DetectorConfig(release=deaf)) == 1
+    assert evaluate_run(gold, config=config, detector=DetectorConfig(release=old)) == 0
+
+
+def test_a_verdict_is_made_again_or_what_differs_is_named(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    promote(make_release("old"), by="lea")
+    score("v.jsonl")
+    capsys.readouterr()
+    assert replay("s:1", Path("v.jsonl")) == 0
+    assert "the same verdict, by old" in capsys.readouterr().out
+    other = make_release("other", threshold=0.999)
+    assert replay("s:1", Path("v.jsonl"), detector=DetectorConfig(release=other)) == 1
+    shown = capsys.readouterr().out
+    assert 'verdict, release: "old" then, "other" now' in shown
+    assert "made with, release, fingerprint" in shown
+    with pytest.raises(ConfigError, match="no verdict"):
+        replay("nobody", Path("v.jsonl"))
