@@ -222,8 +222,9 @@ class Registry:
         with self._lock():
             before, rollout = self.current(), self.rollout()
             if share < WHOLE and (before is None or before.id == source.id):
-                problem = "is current already" if before else "is the first one here: promote it as a whole"
-                raise ConfigError("E_RELEASE", "{id} {problem}", id=source.id, problem=problem)
+                raise ConfigError(
+                    "E_RELEASE", "{id}: a roll-out needs another release that is current", id=source.id
+                )
             self._copy(source)
             if prepare is not None:
                 prepare(self.folder / source.id)

@@ -162,10 +162,12 @@ def check_writable(out: Path, option: str = "--out") -> None:
 
 
 def evaluate(detector: Detector, results: Sequence[tuple[Example, Verdict]], rounds: int) -> dict[str, Any]:
-    """Counts, flagged share, and a row of figures for each code that occurs or is covered."""
+    """Counts, flagged share, slices, and a row of figures for each code that occurs or is covered."""
     scored = [(example, verdict) for example, verdict in results if verdict.status == "scored"]
     counts = bootstrap_counts(len(number_sources(scored)), rounds)
-    return summarize(compute_figures(detector, scored, counts), results)
+    figures = compute_figures(detector, scored, counts)
+    slices = compute_slices(scored, figures.rows, counts[: SLICE_ROUNDS + 1])
+    return {**summarize(figures, results), "slices": slices}
 
 
 def evaluate_against(

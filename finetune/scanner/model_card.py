@@ -40,6 +40,7 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
         coverage=coverage(info, taxonomy),
         sets=SETS,
         interval=_with_interval,
+        sliced=lambda row: _with_interval({"x": row[0], "x_95": row[1:]}, "x"),
         number=_format,
     )
 

@@ -283,7 +283,15 @@ def promote(store: Store, actor: str, name: str, reason: str) -> str:
     """Make a release the current one; a refusal is recorded, too. Returns the notice."""
     with _recorded(store, actor, "promote", name, reason):
         source = find_candidate(name)
-        pointer = Registry(source.kind).promote(source)
+        registry = Registry(source.kind)
+        passed = any(line.gates and line.id == source.id for line in registry.history())
+        if registry.current() is not None and not passed:
+            raise ConfigError(
+                "E_RELEASE",
+                "{id} has passed no gates yet: `dialint release promote FOLDER --gold SETS --by NAME`",
+                id=source.id,
+            )
+        pointer = registry.promote(source, by=actor)
     return _("{name} is current now.").format(name=pointer.id)
 
 
@@ -302,7 +310,7 @@ def roll_back(store: Store, actor: str, kind: ReleaseKind, reason: str) -> str:
     pointer = Registry(kind).current()
     name = f"{kind}/{pointer.earlier[-1] if pointer is not None and pointer.earlier else '-'}"
     with _recorded(store, actor, "rollback", name, reason):
-        pointer = Registry(kind).rollback()
+        pointer = Registry(kind).rollback(by=actor, reason=reason)
     return _("{name} is current again.").format(name=pointer.id)
 
 

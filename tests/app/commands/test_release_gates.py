@@ -23,7 +23,7 @@ from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Ve
 from dialint.detector.registry import Gate, Registry
 from dialint.detector.rollout import MAX_FAILED, RolloutDetector, is_of_candidate
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.detector.verdict_files import read_verdicts
+from dialint.detector.verdict_files import parse_verdicts, read_verdicts
 from dialint.eval.gates import attack_gate, judge_gates, scan_gates, throughput_gate
 from dialint.eval.results import score_examples
 from dialint.eval.run import EvalConfig, evaluate_against
@@ -107,7 +107,7 @@ def failed_gates(candidate: Table, current: Table = GOOD, promised: float = 2.0)
 
 CANDIDATES: dict[str, Callable[[], list[str]]] = {
     "": lambda: failed_gates(GOOD),
-    "gold": lambda: failed_gates({**GOOD, **dict.fromkeys(ERRORS[::30], 0.45)}),
+    "gold": lambda: failed_gates({**GOOD, **dict.fromkeys(ERRORS[::31], 0.45)}),
     "codes": lambda: failed_gates(
         {**GOOD, **dict.fromkeys([each for each in ERRORS if each[2] == "M2"][::20], 0.01)},
         {**GOOD, **dict.fromkeys([each for each in ERRORS if each[2] == "T1"][::20], 0.01)},
@@ -240,7 +240,7 @@ def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.Capt
     ]  # fmt: skip
     assert {each.release for each in score("shadow.jsonl")} == {"old"}
     aside = registry.shadow_file(line.id)
-    assert {each.release for each in read_verdicts(aside)} == {"new"}
+    assert {each.release for each in parse_verdicts(aside.read_bytes().splitlines())} == {"new"}
     assert promote(new, by="max", share=30) == 0
     list_()
     assert "scores 30 %" in capsys.readouterr().out
@@ -249,7 +249,7 @@ def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.Capt
     assert chosen == {each.dialogue_id for each in verdicts if is_of_candidate(each.dialogue_id, 30)}
     assert 0 < len(chosen) < 40
     assert chosen <= {each.dialogue_id for each in verdicts if is_of_candidate(each.dialogue_id, 50)}
-    assert replay(min(chosen), Path("part.jsonl")) == 1  # its log has been read by two releases
+    assert replay(min(chosen), Path("part.jsonl")) == 0
     assert promote(new, by="max") == 0
     assert {each.release for each in score("all.jsonl")} == {"new"}
     assert not aside.exists()
