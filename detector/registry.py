@@ -228,7 +228,7 @@ class Registry:
             self._copy(source)
             if prepare is not None:
                 prepare(self.folder / source.id)
-            if before is not None and before.id == source.id and rollout is None:
+            if before is not None and before.id == source.id:
                 return before
             line = {"by": by, "share": share, "gates": gates}
             pointer = self._append("promote", source.id, source.fingerprint, before, **line)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from dialint.detector.artifacts import Appender, fingerprint, make_output_folder
+from dialint.detector.artifacts import create_private, fingerprint, make_output_folder
 from dialint.detector.errors import DialintError
 from dialint.detector.interface import Detector, DetectorConfig, PlainDetector
 from dialint.detector.log_profile import LogProfile
@@ -125,20 +125,16 @@ class RolloutDetector(PlainDetector):
             if self.aside is not None or position in broken or not chosen[position]
         ]
         results = candidate | dict(zip(rest, judge(self.current, rest), strict=True))
-        self._check([dialogues[each].id for each in sorted(broken) if results[each].status != "failed"])
+        if is_on:
+            self.failed += [dialogues[each].id for each in broken if results[each].status != "failed"]
+            if len(self.failed) >= MAX_FAILED:
+                self.take_back(f"it failed on {len(self.failed)} dialogues that {self.release} judges")
         if self.aside is not None and candidate:
             lines = [verdict.with_origin(dialogues[each]) for each, verdict in candidate.items()]
             try:
                 make_output_folder(self.aside.parent)
-                size = self.aside.stat().st_size if self.aside.exists() else 0
-                with closing(Appender(self.aside, size)) as file:
+                with open(self.aside, "ab", opener=create_private) as file:
                     file.write(b"".join(map(verdict_line, lines)))
             except (OSError, DialintError) as error:  # no reason to stop what is scored
                 self.take_back(f"its verdicts could not be kept: {error}")
         return [results[position] for position in range(len(dialogues))]
-
-    def _check(self, failed: list[str]) -> None:
-        before = len(self.failed)
-        self.failed += failed
-        if before < MAX_FAILED <= len(self.failed):
-            self.take_back(f"it failed on {len(self.failed)} dialogues that {self.release} judges")
