@@ -209,7 +209,7 @@ def clopper_pearson_interval(successes: int, n: int, confidence: float = 0.95) -
     return low, clopper_pearson_upper(successes, n, one_sided)
 
 
-def e_values_of_loss(differences: Floats) -> NDArray[np.float64]:
+def e_values_of_loss(differences: Floats) -> Floats:
     """Evidence after each of `differences`, values in [-1, 1] in an order that they did not decide, that
     their mean is below 0: the wealth of a bettor on it. Where it is not below 0, any of them reaches ``1 /
     alpha`` with a probability of at most alpha, however often somebody looks.

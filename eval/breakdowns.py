@@ -277,7 +277,7 @@ def _rates(rows: Mapping[str, CodeResults], counts: Counts) -> tuple[dict[str, F
         units.update(zip(zip(row.example, row.turn, strict=True), row.dialogue, strict=True))
     groups = np.array([group for (_, turn), group in units.items() if turn != WHOLE_DIALOGUE], np.int64)
     turns = grouped_sum(counts, np.ones(len(groups)), groups)
-    figures = {
+    figures: dict[str, Floats] = {
         "precision_of_findings": ratio(hits, flagged),
         "recall_of_errors": ratio(hits, errors),
         "findings_per_100_turns": ratio(100 * flagged, turns),

@@ -113,7 +113,7 @@ def test_a_roll_back_goes_back_from_what_was_shown(
     pointer = SimpleNamespace(id="third", earlier=["first", "second"])
     done: list[str] = []
 
-    def rollback(registry: Registry) -> SimpleNamespace:
+    def rollback(registry: Registry, **_: object) -> SimpleNamespace:
         pointer.id, pointer.earlier = pointer.earlier[-1], pointer.earlier[:-1]
         done.append(pointer.id)
         return pointer
