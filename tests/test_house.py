@@ -184,9 +184,9 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 79_230,
-    "modules of the packages": 391,
-    "lines of the tests": 47_300,
+    "lines of the packages": 80_080,
+    "modules of the packages": 393,
+    "lines of the tests": 47_640,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
