@@ -42,11 +42,11 @@ def modules_by_extra() -> dict[str, tuple[str, ...]]:
             inner.setdefault(extra, set()).update(requirement.extras)
         else:
             direct[extra].append(MODULES.get(requirement.name, requirement.name))
-    return {
-        extra: tuple(sorted({*own, *(name for part in inner.get(extra, ()) for name in direct[part])}))
-        for extra, own in direct.items()
-        if extra not in INSTALLED_BY_HAND
-    }
+
+    def modules(extra: str) -> set[str]:
+        return set(direct[extra]).union(*(modules(part) for part in inner.get(extra, ())))
+
+    return {extra: tuple(sorted(modules(extra))) for extra in direct if extra not in INSTALLED_BY_HAND}
 
 
 def missing_modules(extra: str) -> list[str]:
@@ -97,6 +97,11 @@ def missing_extra_error(extra: str, what: str, lacking: list[str]) -> ConfigErro
 
 def install_command(extra: str) -> str:
     return f"pip install 'dialint[{extra}]'"
+
+
+def has_gpu() -> bool:
+    """Return whether this machine has a GPU of NVIDIA's; torch is not imported to find out."""
+    return Path("/dev/nvidiactl").exists()
 
 
 def world_size() -> int:

@@ -17,6 +17,7 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
 from dialint.detector.checks import Check, CheckContext, check_plugins
 from dialint.detector.decide import Decision, Facts, Rules, build_finding, decide, drop_doubles
+from dialint.detector.environment import has_gpu, require_library
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.interface import Detector, DetectorConfig, Monitor, default_threads
 from dialint.detector.languages import parse_languages
@@ -29,7 +30,7 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, PolicyVers
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, LanguageCoverage, Release, ReleaseInfo
 from dialint.detector.render import Renderer
-from dialint.detector.scanner import Scanner
+from dialint.detector.scanner import Engine, Scanner
 from dialint.detector.suspicions import Case, SuspicionFinder
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 
@@ -70,19 +71,30 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
 
 
 def _load_scanner(release: Release, taxonomy: Taxonomy, config: DetectorConfig) -> Scanner:
-    import torch  # heavy; only when something is scanned
-
-    from dialint.detector.engines import local
-
-    torch.set_num_threads(config.threads or default_threads())
-    engine = local.load_engine(release, config.precision, config.row_tokens, config.device)
     info = release.info
     return Scanner(
         Renderer(info.render, release.tokenizer_json()),
-        engine,
+        _load_engine(release, config),
         tuple(code in info.dialogue_codes for code in info.head_codes),
         tuple(code in taxonomy.codes and taxonomy.codes[code].context_free for code in info.head_codes),
     )
+
+
+def _load_engine(release: Release, config: DetectorConfig) -> Engine:
+    """ONNX Runtime on CPUs for what it can run, else torch."""
+    from dialint.detector.engines import onnx_scan  # heavy, as torch is; only when something is scanned
+
+    threads = config.threads or default_threads()
+    on_cpu = config.device == "cpu" or (config.device == "auto" and not has_gpu())
+    if config.precision == "auto" and on_cpu and onnx_scan.can_run(release.config):
+        return onnx_scan.OnnxEngine(release, threads)
+    require_library("torch", f"the scan of {release.info.id}")
+    import torch
+
+    from dialint.detector.engines import local
+
+    torch.set_num_threads(threads)
+    return local.load_engine(release, config.precision, config.row_tokens, config.device)
 
 
 def score(

@@ -19,6 +19,7 @@ from typing import Annotated, Any, BinaryIO, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.environment import require_library
 from dialint.detector.errors import OutputRefused
 from dialint.detector.manifests import Count, FileEntry, Folder, validate_fields
 from dialint.detector.records import Finding, Verdict
@@ -346,6 +347,7 @@ def _groups(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _read_parquet(path: Path) -> Iterator[Verdict]:
+    require_library("pyarrow", path.name)
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:

@@ -59,7 +59,7 @@ def diagnose() -> Iterator[Fact]:
         yield Fact("memory", "missing" if remedy else "ok", f"{total:.1f} GiB", remedy)
     except (ValueError, OSError, AttributeError):
         yield Fact("memory", "missing", "unknown on this system")
-    for name in ("torch", "transformers", "pyarrow", "pydantic"):
+    for name in ("onnxruntime", "tokenizers", "pydantic"):
         if installed := _version(name):
             yield Fact(name, "ok", installed, needed=True)
         else:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from dialint.app.output import print_line
+from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 
@@ -167,6 +168,8 @@ def convert(
         raise ConfigError(
             "E_OPTION", f"--out {out}: expected an ending of {' or '.join(ENDINGS[to])} for {to}"
         )
+    if to == "parquet":
+        require_library("pyarrow", "--to parquet")
     if not out.parent.is_dir():
         raise ConfigError("E_OPTION", f"--out: {out.parent}: no such folder")
     config, counts = replace(read, strip=False), Counts()

@@ -72,7 +72,7 @@ MAX_CHUNK_CHARACTERS = 1_000_000
 """Text of all turns at which a chunk ends early: a record alone may have eight times as much, and 128 of
 them would not fit in memory."""
 N_REJECTS_PRINTED = 10
-PACKAGES = ("dialint", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
+PACKAGES = ("dialint", "onnxruntime", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
 
 
 def run(

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
+from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig
@@ -106,6 +107,8 @@ class ScoreConfig:
         check_ranges(self)
         if self.out is not None and self.out.suffix not in ENDINGS:
             raise ConfigError("E_OPTION", f"--out {self.out}: expected an ending of {', '.join(ENDINGS)}")
+        if self.out is not None and self.output_format == "parquet":
+            require_library("pyarrow", f"--out {self.out}")
         if self.out is not None and self.format != "text":
             raise ConfigError(
                 "E_OPTION", "--format is of what is printed: omit it, the ending of --out decides"

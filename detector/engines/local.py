@@ -13,10 +13,10 @@ from transformers.initialization import no_init_weights
 
 from dialint.detector.engines import packed
 from dialint.detector.engines.base_models import BACKBONE, fetched_backbone
-from dialint.detector.engines.quantization import decode_weight
+from dialint.detector.engines.quantization import release_weights
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config, check_equivalence
 from dialint.detector.errors import ConfigError, ReleaseRefused
-from dialint.detector.release import SCALE, Release
+from dialint.detector.release import Release
 from dialint.detector.render import Rendered, load_tokenizer
 from dialint.detector.scanner import WindowScores
 
@@ -170,7 +170,7 @@ def load_engine(release: Release, precision: Precision, row_tokens: int, device:
         raise ReleaseRefused(
             "E_RELEASE", f"{release.folder}/config.json: makes no model ({type(error).__name__})"
         ) from None
-    tensors = {name: decode_weight(release, name) for name in release.tensors if not name.endswith(SCALE)}
+    tensors = release_weights(release)
     if not any(name.startswith(BACKBONE) for name in tensors):
         tensors |= fetched_backbone(release.info.base.name, release.info.base.sha256, shapes)
     for name in sorted(shapes.keys() | tensors.keys()):

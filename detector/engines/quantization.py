@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dialint.detector.artifacts import read_object
 from dialint.detector.environment import require_library
-from dialint.detector.errors import ConfigError, ReleaseRefused
-from dialint.detector.release import SCALE, Release
+from dialint.detector.errors import ConfigError
+from dialint.detector.release import SCALE, Release, read_weight
 
 if TYPE_CHECKING:
     import torch
@@ -77,10 +77,7 @@ def iter_weights(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
         ReleaseRefused: a release that is damaged.
     """
     if (folder / "release.json").exists():
-        release = Release(folder)
-        for name in release.tensors:
-            if not name.endswith(SCALE):
-                yield name, decode_weight(release, name)
+        yield from release_weights(Release(folder)).items()
         return
     from safetensors import safe_open
 
@@ -157,8 +154,19 @@ def quantize_linear_layers(model: Any, device: str) -> Any:
     return model.to(device)
 
 
+def release_weights(release: Release) -> dict[str, torch.Tensor]:
+    """Every weight of a release in fp32, by its name.
+
+    Raises:
+        ReleaseRefused: an unknown type, or scales that are missing or do not fit.
+    """
+    import torch
+
+    names = (name for name in release.tensors if not name.endswith(SCALE))
+    return {name: torch.from_numpy(read_weight(release, name)) for name in names}
+
+
 WeightFormat = Literal["bf16", "int8"]
-_TYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
 
 
 def encode_weight(name: str, weight: torch.Tensor, form: WeightFormat) -> dict[str, torch.Tensor]:
@@ -173,31 +181,3 @@ def encode_weight(name: str, weight: torch.Tensor, form: WeightFormat) -> dict[s
         scale = weight.abs().amax(dim=1).clamp_min(1e-8) / 127
         return {name: (weight / scale[:, None]).round().to(torch.int8), name + SCALE: scale}
     return {name: weight.to(torch.bfloat16) if name.startswith("backbone.") else weight}
-
-
-def decode_weight(release: Release, name: str) -> torch.Tensor:
-    """One weight in fp32.
-
-    Raises:
-        ReleaseRefused: an unknown type, or scales that are missing or do not fit.
-    """
-    import torch
-
-    weight = _read_tensor(release, name)
-    if weight.dtype != torch.int8:
-        return weight.float()
-    scale = _read_tensor(release, name + SCALE).float()
-    if weight.dim() != 2 or scale.shape != weight.shape[:1]:
-        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has not one scale a row")
-    return weight.float().mul_(scale[:, None])
-
-
-def _read_tensor(release: Release, name: str) -> torch.Tensor:
-    import torch
-
-    if name not in release.tensors:
-        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name.removesuffix(SCALE)} has no scale")
-    kind, shape, data = release.tensors[name]
-    if kind not in _TYPES:
-        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has the type {kind}")
-    return torch.frombuffer(bytearray(data), dtype=getattr(torch, _TYPES[kind])).reshape(shape)

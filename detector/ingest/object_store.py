@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError, Message, WorldError
 
 SCHEME = "s3://"
@@ -49,6 +50,7 @@ def list_objects(pattern: str) -> list[str]:
         WorldError: E_S3, no answer.
     """
     key = _key(pattern)
+    require_library("pyarrow", pattern)
     from pyarrow.fs import FileSelector, FileType
 
     with _errors(pattern):

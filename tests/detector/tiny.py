@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -14,8 +15,10 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, Scan
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns
+from dialint.detector.records import Dialogue, Turn
 from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release
-from dialint.detector.render import RenderConfig
+from dialint.detector.render import RenderConfig, Rendered, Renderer
+from dialint.detector.scanner import WindowScores
 
 CONTROL = ["[UNK]", "<s>", "<c>", "<a>", "<v>"]
 WORDS = [*CONTROL, *(f"w{i}" for i in range(200)), *"<>/.,!?[]{}_", "hello", "order", "refund"]
@@ -100,6 +103,36 @@ def write_release(
     )
     finalize_release(folder, info)
     return folder
+
+
+def dialogues(count: int, seed: int = 0) -> list[Dialogue]:
+    """Random words (not language) in dialogues of 2 to 12 turns."""
+    random = np.random.default_rng(seed)
+    return [
+        Dialogue(
+            id=str(number),
+            turns=tuple(
+                Turn(
+                    index=i,
+                    role="agent" if i % 2 else "customer",
+                    text=" ".join(f"w{word}" for word in random.integers(0, 200, random.integers(1, 9))),
+                )
+                for i in range(int(random.integers(2, 12)))
+            ),
+        )
+        for number in range(count)
+    ]
+
+
+def windows(config: Any = None, count: int = 20) -> list[Rendered]:
+    renderer = Renderer(config or render_config(), tokenizer_json())
+    return [window for dialogue in dialogues(count) for window in renderer.render(dialogue)]
+
+
+def far(left: WindowScores, right: WindowScores) -> float:
+    """The largest difference between two results."""
+    parts = [(left.slots, right.slots), *zip(left.spans, right.spans, strict=True)]
+    return max(float(np.abs(a - b).max()) for a, b in parts if a.size)
 
 
 def spot_check(release: str = "tiny-1", **findings: Judged) -> NaturalPrecision:

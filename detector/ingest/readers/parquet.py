@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from dialint.detector.environment import require_library
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import (
@@ -46,7 +47,9 @@ def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Itera
 
     Raises:
         InputRefused: E_PARQUET.
+        ConfigError: E_EXTRA.
     """
+    require_library("pyarrow", source.name)
     import pyarrow.parquet as pq
 
     limits = {"thrift_string_size_limit": 64 << 20, "thrift_container_size_limit": 1 << 20}

@@ -15,36 +15,9 @@ import torch
 from dialint.detector.engines import local, packed
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config, check_equivalence
 from dialint.detector.errors import ConfigError, ReleaseRefused
-from dialint.detector.records import Dialogue, Turn
 from dialint.detector.release import Release
-from dialint.detector.render import Rendered, Renderer
-from dialint.detector.scanner import WindowScores
 
 SHAPES = pytest.mark.parametrize("config", [tiny.ENCODER, tiny.DECODER], ids=["encoder", "decoder"])
-
-
-def dialogues(count: int, seed: int = 0) -> list[Dialogue]:
-    """Random words (not language) in dialogues of 2 to 12 turns."""
-    random = np.random.default_rng(seed)
-    return [
-        Dialogue(
-            id=str(number),
-            turns=tuple(
-                Turn(
-                    index=i,
-                    role="agent" if i % 2 else "customer",
-                    text=" ".join(f"w{word}" for word in random.integers(0, 200, random.integers(1, 9))),
-                )
-                for i in range(int(random.integers(2, 12)))
-            ),
-        )
-        for number in range(count)
-    ]
-
-
-def windows(config: Any = None, count: int = 20) -> list[Rendered]:
-    renderer = Renderer(config or tiny.render_config(), tiny.tokenizer_json())
-    return [window for dialogue in dialogues(count) for window in renderer.render(dialogue)]
 
 
 def engine(
@@ -52,12 +25,6 @@ def engine(
 ) -> local.LocalEngine:
     torch.manual_seed(0)
     return local.LocalEngine(ScanModel(backbone_from_config(config), 3), precision, row_tokens, "cpu")
-
-
-def far(left: WindowScores, right: WindowScores) -> float:
-    """The largest difference between two results."""
-    parts = [(left.slots, right.slots), *zip(left.spans, right.spans, strict=True)]
-    return max(float(np.abs(a - b).max()) for a, b in parts if a.size)
 
 
 def test_weights_saved_in_bf16_are_taught_and_compared_in_fp32() -> None:
@@ -71,12 +38,12 @@ def test_scores_do_not_depend_on_batch_composition(
     config: dict[str, Any], precision: local.Precision
 ) -> None:
     runs = engine(config, precision)
-    items = windows()
+    items = tiny.windows()
     together = runs.scan(items)
     alone = [runs.scan([item])[0] for item in items]
     shuffled = runs.scan(items[::-1])[::-1]
-    assert max(map(far, together, alone)) < 1e-4
-    assert max(map(far, together, shuffled)) < 1e-4
+    assert max(map(tiny.far, together, alone)) < 1e-4
+    assert max(map(tiny.far, together, shuffled)) < 1e-4
 
 
 @SHAPES
@@ -85,7 +52,7 @@ def test_packed_equals_transformers_own_attention(config: dict[str, Any]) -> Non
     runs = engine(config)
     reference = copy.deepcopy(runs.model.backbone)
     reference.set_attn_implementation("sdpa")
-    for item, result in zip(windows(), runs.scan(windows()), strict=True):
+    for item, result in zip(tiny.windows(), runs.scan(tiny.windows()), strict=True):
         states = reference(input_ids=torch.tensor([item.ids])).last_hidden_state[0]
         tokens = [states[slot.first_token : slot.position] for slot in item.slots]
         means = torch.stack([part.mean(dim=0) for part in tokens])
@@ -96,7 +63,7 @@ def test_packed_equals_transformers_own_attention(config: dict[str, Any]) -> Non
 
 @SHAPES
 def test_a_turns_score_is_the_mean_of_what_its_tokens_say(config: dict[str, Any]) -> None:
-    for result in engine(config).scan(windows()):
+    for result in engine(config).scan(tiny.windows()):
         for row, tokens in zip(result.slots, result.spans, strict=True):
             assert np.abs(row - tokens.mean(axis=0)).max() < 1e-5
 
@@ -216,10 +183,10 @@ def test_a_device_that_is_none_is_the_users_error(device: str) -> None:
 def test_neighbours_do_not_matter_on_cuda(config: dict[str, Any], precision: local.Precision) -> None:
     torch.manual_seed(0)
     runs = local.LocalEngine(ScanModel(backbone_from_config(config), 3), precision, 256, "cuda")
-    items = windows()
-    assert max(map(far, runs.scan(items), [runs.scan([item])[0] for item in items])) < 1e-4
+    items = tiny.windows()
+    assert max(map(tiny.far, runs.scan(items), [runs.scan([item])[0] for item in items])) < 1e-4
     if precision == "fp32":
-        assert max(map(far, runs.scan(items), engine(config).scan(items))) < 1e-4
+        assert max(map(tiny.far, runs.scan(items), engine(config).scan(items))) < 1e-4
 
 
 def count_fused(monkeypatch: pytest.MonkeyPatch) -> list[int]:

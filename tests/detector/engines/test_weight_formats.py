@@ -16,22 +16,22 @@ from safetensors import deserialize
 from safetensors.torch import load_file, save, save_file
 
 from dialint.detector.engines import local
-from dialint.detector.engines.quantization import WeightFormat, decode_weight, encode_weight
+from dialint.detector.engines.quantization import WeightFormat, encode_weight
 from dialint.detector.errors import ReleaseRefused
-from dialint.detector.release import SCALE, WEIGHTS, Release, finalize_release
+from dialint.detector.release import SCALE, WEIGHTS, Release, finalize_release, read_weight
 
 NAME = "backbone.encoder.weight"
 
 
 def opened(tensors: Mapping[str, torch.Tensor]) -> Release:
-    """What `decode_weight` needs to know of a release."""
+    """What `read_weight` needs to know of a release."""
     parts = deserialize(save(dict(tensors)))  # type: ignore[no-untyped-call]
     read = {name: (part["dtype"], part["shape"], bytes(part["data"])) for name, part in parts}
     return cast(Release, SimpleNamespace(tensors=read, folder=Path("r")))
 
 
 def there_and_back(weight: torch.Tensor, form: WeightFormat, name: str = NAME) -> torch.Tensor:
-    return decode_weight(opened(encode_weight(name, weight, form)), name)
+    return torch.from_numpy(read_weight(opened(encode_weight(name, weight, form)), name))
 
 
 def test_int8_is_what_a_hand_computes() -> None:

@@ -1,0 +1,210 @@
+"""The engine that runs a scanner of BERT's shape by ONNX Runtime, on CPUs and without torch.
+
+One window is one call, so that its numbers do not depend on other windows. Arithmetic is fp32: the scores are
+torch's fp32 scores up to rounding. Source: Devlin et al. 2019, BERT; operators of ONNX, opset 20, and
+`MultiHeadAttention` and `Gelu` of ONNX Runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dialint.detector.errors import ReleaseRefused, native_errors
+from dialint.detector.release import SCALE, Release, read_weight
+from dialint.detector.render import Rendered, load_tokenizer
+from dialint.detector.scanner import Array, WindowScores
+
+LAYER = "backbone.encoder.layer."
+EMBEDDINGS = "backbone.embeddings."
+OPSET, IR_VERSION, RUNTIME = 20, 10, "com.microsoft"
+
+
+def can_run(config: Mapping[str, Any]) -> bool:
+    """Whether a backbone of this ``config.json`` is one whose graph is known here."""
+    return (
+        config.get("model_type") == "bert"
+        and config.get("hidden_act", "gelu") == "gelu"
+        and config.get("position_embedding_type", "absolute") == "absolute"
+        and not config.get("is_decoder")
+    )
+
+
+class OnnxEngine:
+    """Runs the windows one by one, in `threads` threads; 0: as ONNX Runtime sees fit."""
+
+    fingerprint = "onnx/cpu/fp32"
+
+    def __init__(self, release: Release, threads: int = 0) -> None:
+        """
+        Raises:
+            ReleaseRefused: configuration, weights and tokenizer do not fit together.
+        """
+        import onnxruntime
+
+        weights = {name: read_weight(release, name) for name in release.tensors if not name.endswith(SCALE)}
+        self._slot_head, self._bias, self._token_head = (
+            weights.pop(name) for name in _validated_heads(release, weights)
+        )
+        largest = max(load_tokenizer(release.tokenizer_json()).get_vocab().values(), default=-1)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        with native_errors(
+            lambda name: ReleaseRefused(
+                "E_RELEASE", f"{release.folder}: the weights do not fit config.json ({name})"
+            )
+        ):
+            graph = _Graph(release.config, weights).model().SerializeToString()
+            self._session = onnxruntime.InferenceSession(graph, options, ["CPUExecutionProvider"])
+            rows = len(weights[EMBEDDINGS + "word_embeddings.weight"])
+            self._hidden_states([0])
+        if largest >= rows:
+            raise ReleaseRefused(
+                "E_RELEASE", f"{release.folder}: the tokenizer has {largest + 1} tokens, the model {rows}"
+            )
+        longest = len(weights[EMBEDDINGS + "position_embeddings.weight"])
+        if longest < release.info.render.context_tokens:
+            context = f"windows of {release.info.render.context_tokens} tokens"
+            raise ReleaseRefused(
+                "E_RELEASE", f"{release.folder}: {context}, the model has {longest} positions"
+            )
+        self.on_row: Callable[[], None] = lambda: None
+        self.n_tokens = 0
+        self.share_scanned = 0.0
+
+    def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
+        """Scores of each window, in the order given."""
+        results, before, wanted = [], self.n_tokens, sum(map(len, windows))
+        for window in windows:
+            self.share_scanned = (self.n_tokens - before) / wanted
+            self.n_tokens += len(window)
+            self.on_row()
+            results.append(self._scores(window, self._hidden_states(window.ids, window.word_kinds)))
+        return results
+
+    def _hidden_states(self, ids: Sequence[int], word_kinds: Sequence[int] = ()) -> Array:
+        """Hidden states of one window, shape (tokens, hidden)."""
+        rows = {"ids": ids, "positions": range(len(ids)), "word_kinds": word_kinds or [0] * len(ids)}
+        wanted = {each.name for each in self._session.get_inputs()}
+        feeds = {name: np.asarray(row, np.int64)[None] for name, row in rows.items() if name in wanted}
+        states: Array = self._session.run(None, feeds)[0][0]
+        return states
+
+    def _scores(self, window: Rendered, states: Array) -> WindowScores:
+        """The heads' logits, as `ScanModel.scores` computes them."""
+        slots = states[[slot.position for slot in window.slots]] @ self._slot_head.T + self._bias
+        spans = []
+        for position, slot in enumerate(window.slots):
+            tokens = states[slot.first_token : slot.position] @ self._token_head.T
+            spans.append(tokens + slots[position])
+            slots[position] += tokens.mean(axis=0) if len(tokens) else 0
+        return WindowScores(slots, tuple(spans))
+
+
+def _validated_heads(release: Release, weights: Mapping[str, Array]) -> tuple[str, str, str]:
+    """The names of the heads' weights: of slots, their bias, of tokens."""
+    codes, hidden = len(release.info.head_codes), release.config.get("hidden_size")
+    shapes = {
+        "slot_head.weight": (codes, hidden),
+        "slot_head.bias": (codes,),
+        "token_head.weight": (codes, hidden),
+    }
+    for name, shape in shapes.items():
+        if name not in weights or weights[name].shape != shape:
+            raise ReleaseRefused(
+                "E_RELEASE", f"{release.folder}: {name} does not fit config.json; another base?"
+            )
+    return tuple(shapes)  # type: ignore[return-value]
+
+
+class _Graph:
+    """The graph of a backbone, built operator by operator; each method returns the name of its result."""
+
+    def __init__(self, config: Mapping[str, Any], weights: Mapping[str, Array]) -> None:
+        self.config, self.weights = config, weights
+        self.nodes: list[Any] = []
+        self.constants: dict[str, Array] = {}
+
+    def model(self) -> Any:
+        from onnx import TensorProto, helper, numpy_helper
+
+        sizes = {"word_kinds"} if "history.weight" in self.weights else set[str]()
+        inputs = ["ids", "positions", *sizes]
+        states = self._embeddings(inputs)
+        for layer in range(self.config["num_hidden_layers"]):
+            states = self._layer(f"{LAYER}{layer}.", states)
+        if (
+            unused := self.weights.keys()
+            - self.constants.keys()
+            - {EMBEDDINGS + "token_type_embeddings.weight"}
+        ):
+            raise ValueError(f"weights without a place: {min(unused)}")
+        graph = helper.make_graph(
+            self.nodes,
+            "scan",
+            [helper.make_tensor_value_info(name, TensorProto.INT64, [1, "tokens"]) for name in inputs],
+            [
+                helper.make_tensor_value_info(
+                    states, TensorProto.FLOAT, [1, "tokens", self.config["hidden_size"]]
+                )
+            ],
+            [numpy_helper.from_array(array, name) for name, array in self.constants.items()],
+        )
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+
+    def _node(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        from onnx import helper
+
+        result = f"{operator}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, inputs, [result], domain=domain, **attributes))
+        return result
+
+    def _constant(self, name: str, array: Array) -> str:
+        self.constants[name] = np.ascontiguousarray(array)
+        return name
+
+    def _embeddings(self, inputs: Sequence[str]) -> str:
+        positions = self.weights[EMBEDDINGS + "position_embeddings.weight"]
+        of_first_type = self.weights[EMBEDDINGS + "token_type_embeddings.weight"][0]
+        tables = {
+            "ids": ("word_embeddings.weight", self.weights[EMBEDDINGS + "word_embeddings.weight"]),
+            "positions": ("position_embeddings.weight", positions + of_first_type),
+        }
+        rows = [
+            self._node("Gather", self._constant(EMBEDDINGS + name, table), each)
+            for each, (name, table) in tables.items()
+        ]
+        if "word_kinds" in inputs:
+            history = self._constant("history.weight", self.weights["history.weight"])
+            rows.insert(1, self._node("Gather", history, "word_kinds"))
+        total = rows[0]
+        for row in rows[1:]:
+            total = self._node("Add", total, row)
+        return self._norm(EMBEDDINGS + "LayerNorm", total)
+
+    def _layer(self, name: str, states: str) -> str:
+        heads = self.config["num_attention_heads"]
+        parts = [self._linear(f"{name}attention.self.{part}", states) for part in ("query", "key", "value")]
+        attended = self._node("MultiHeadAttention", *parts, domain=RUNTIME, num_heads=heads)
+        attended = self._node("Add", self._linear(f"{name}attention.output.dense", attended), states)
+        attended = self._norm(f"{name}attention.output.LayerNorm", attended)
+        wide = self._node("Gelu", self._linear(f"{name}intermediate.dense", attended), domain=RUNTIME)
+        narrow = self._node("Add", self._linear(f"{name}output.dense", wide), attended)
+        return self._norm(f"{name}output.LayerNorm", narrow)
+
+    def _linear(self, name: str, states: str) -> str:
+        weight = self._constant(f"{name}.weight", self.weights[f"{name}.weight"].T)
+        bias = self._constant(f"{name}.bias", self.weights[f"{name}.bias"])
+        return self._node("Add", self._node("MatMul", states, weight), bias)
+
+    def _norm(self, name: str, states: str) -> str:
+        parts = (
+            self._constant(f"{name}.{part}", self.weights[f"{name}.{part}"]) for part in ("weight", "bias")
+        )
+        return self._node(
+            "LayerNormalization", states, *parts, axis=-1, epsilon=self.config.get("layer_norm_eps", 1e-12)
+        )

@@ -1,0 +1,82 @@
+"""ONNX Runtime computes what torch does in fp32, and refuses what does not fit together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+import torch
+from safetensors.torch import load_file, save_file
+
+from dialint.detector.engines import local
+from dialint.detector.engines.onnx_scan import OnnxEngine, can_run
+from dialint.detector.errors import ReleaseRefused
+from dialint.detector.release import EMBEDDED, WEIGHTS, Release, finalize_release
+from dialint.detector.render import Renderer
+
+
+@pytest.mark.parametrize("history", [False, True])
+def test_its_scores_are_those_of_torch(tmp_path: Path, history: bool) -> None:
+    info = tiny.release_info(render=tiny.render_config(history=history))
+    release = Release(tiny.write_release(tmp_path / "r", info=info))
+    items = tiny.windows(info.render)
+    engine = OnnxEngine(release)
+    wanted = local.load_engine(release, "fp32", 256, "cpu").scan(items)
+    assert max(map(tiny.far, engine.scan(items), wanted)) < 1e-5
+    assert engine.n_tokens == sum(map(len, items))
+    for item, whole in zip(items, engine.scan(items), strict=True):
+        assert tiny.far(engine.scan([item])[0], whole) == 0  # neighbours change no bit
+
+
+def test_the_embedded_release_says_the_same_in_both() -> None:
+    release = Release(EMBEDDED)
+    text = "hello , i cannot open the order page . please tell me your pin , you fool ! " * 12
+    items = [
+        window
+        for dialogue in (tiny_dialogue(text[: 40 * n]) for n in range(1, 25))
+        for window in Renderer(release.info.render, release.tokenizer_json()).render(dialogue)
+    ]
+    theirs = local.load_engine(release, "fp32", 4096, "cpu").scan(items)
+    assert max(map(tiny.far, OnnxEngine(release).scan(items), theirs)) < 1e-3
+
+
+def tiny_dialogue(text: str) -> Any:
+    from dialint.detector.records import Dialogue, Turn
+
+    turns = (Turn(index=0, role="customer", text=text), Turn(index=1, role="agent", text=text[::-1]))
+    return Dialogue(id="d", turns=turns)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"slot_head.weight": torch.zeros(3, 31)}, "slot_head"),
+        ({"backbone.encoder.layer.0.output.dense.weight": torch.zeros(32, 63)}, "do not fit"),
+        ({"backbone.encoder.layer.0.output.dense.weight": None}, "do not fit"),
+        ({"backbone.encoder.layer.7.output.dense.weight": torch.zeros(32, 64)}, "do not fit"),
+        ({"backbone.embeddings.word_embeddings.weight": torch.zeros(9, 32)}, "tokenizer"),
+        ({"backbone.embeddings.position_embeddings.weight": torch.zeros(90, 32)}, "positions"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    tmp_path: Path, change: dict[str, torch.Tensor | None], why: str
+) -> None:
+    folder = tiny.write_release(tmp_path / "r")
+    weights = {**load_file(folder / WEIGHTS), **change}
+    kept = {name: weight for name, weight in weights.items() if weight is not None}
+    save_file(kept, folder / WEIGHTS, metadata={"base_sha256": tiny.BASE})
+    finalize_release(folder, tiny.release_info())
+    with pytest.raises(ReleaseRefused, match=why):
+        OnnxEngine(Release(folder))
+
+
+def test_other_shapes_are_left_to_torch() -> None:
+    assert can_run(tiny.ENCODER)
+    assert not any(
+        map(
+            can_run,
+            (tiny.DECODER, {**tiny.ENCODER, "hidden_act": "relu"}, {**tiny.ENCODER, "is_decoder": True}),
+        )
+    )
