@@ -114,7 +114,7 @@ $(VENV)/python:
 	@touch $@
 
 $(VENV)/installed: $(VENV)/python pyproject.toml constraints.txt
-	@echo "installing dialint and what it needs into $(VENV) (torch is the largest, some GB with CUDA; once):"
+	@echo "installing dialint and what it needs into $(VENV) (400 MB, once):"
 	@$(BIN)/python -c "import tomllib; print(' ', *tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'])"
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
 	@touch $@
