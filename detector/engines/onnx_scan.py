@@ -42,7 +42,7 @@ class OnnxEngine:
         Raises:
             ReleaseRefused: configuration, weights and tokenizer do not fit together.
         """
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped]
 
         weights = {name: read_weight(release, name) for name in release.tensors if not name.endswith(SCALE)}
         self._slot_head, self._bias, self._token_head = (
