@@ -12,7 +12,7 @@ from dialint.detector.checks.claims import claims_undone_write, is_transfer, may
 from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id
 from dialint.detector.checks.words import SENTENCE, patterns, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
-from dialint.detector.tool_use import ToolUse, per_dialogue, tool_uses, uses_by_turn
+from dialint.detector.tool_use import ToolUse, format_call, per_dialogue, tool_uses, uses_by_turn
 
 PATTERNS = patterns("calls")
 
@@ -20,6 +20,7 @@ _PLACEHOLDER = re.compile(r"<[\w' -]{2,60}>|#?[a-z]{2,20}_id")
 _IS_ID = re.compile(r"(?:^|_)ids?$", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
 _LETTERS = re.compile(r"[^\W\d_]++")
+_TOKEN = re.compile(r"\w++")
 
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
@@ -27,10 +28,11 @@ _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 @check(P3=Evidence(52, 52), languages=("en",))
 def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a call that failed for what the agent put into it (P3): an id, a mail address, a name, a zip code
-    or a date of birth which stands nowhere in the log before it, a placeholder, an empty id or name; or a
-    call of a tool that there is not.
+    or a date of birth which stands nowhere in the log before it, a placeholder, an empty id or name, or
+    arguments that the tool calls malformed; a call of a tool that there is not; or the same call that failed
+    before, where the customer has neither repeated its values nor asked to try again.
 
-    The hit is the call; one for each value until the customer speaks.
+    The hit is the call; one for each value, and one for each repeated call, until the customer speaks.
 
     Read on the development half of tau_bench (2026-11-29): 52 of 52 right, of 208.
     """
@@ -43,26 +45,41 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     for text in dialogue.sources:
         evidence.add(text)
         words.update(_LETTERS.findall(text.casefold()))
-    reported = set[tuple[str, str]]()
+    reported, tried, said = set[tuple[str, str]](), dict[str, int](), dict[str, int]()
+    asked_again = -1
     for turn in dialogue.turns:
         if turn.role == "customer":
             reported.clear()
+            said.update(dict.fromkeys(_TOKEN.findall(turn.text.casefold()), turn.index))
+            asked_again = turn.index if _TRY.search(turn.text) else asked_again
         if turn.role not in JUDGED_ROLES:
             evidence.add(turn.text)
             words.update(_LETTERS.findall(turn.text.casefold()))
             continue
         for number, use in enumerate(uses.get(turn.index, ())):
-            fault = _fault_of(use, evidence, words) if use.failed and use.was_run else None
-            if fault is not None:
-                if (use.call.name, fault) not in reported:
-                    yield Hit(*locate_call(turn, number), fault, "P3")
-                reported.add((use.call.name, fault))
+            if not (use.failed and use.was_run):
+                continue
+            fault, call = _fault_of(use, evidence, words), f"{format_call(use.call)}: {use.result}"
+            before = tried.get(call, turn.index)
+            tried[call] = turn.index
+            if fault is None or (use.call.name, fault) in reported:
+                tokens = _TOKEN.findall(str([*use.call.arguments.values()]).casefold())
+                last = max([asked_again, *(said.get(token, -1) for token in tokens)])
+                is_technical = fault is None and PATTERNS.technical.search(use.result or "")
+                if before == turn.index or last > before or is_technical:
+                    continue
+                fault = "the same call had failed before"
+            if (use.call.name, fault) not in reported:
+                yield Hit(*locate_call(turn, number), fault, "P3")
+            reported.add((use.call.name, fault))
 
 
 def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
     """Return what is wrong with a failed call, its arguments or its tool; None if that is not known."""
     if PATTERNS.unknown_tool.match(use.result or ""):
         return f"there is no tool '{use.call.name}'"
+    if PATTERNS.malformed.search(use.result or ""):
+        return f"'{use.call.name}' was called with arguments that it cannot take"
     for key, value in _strings(use.call):
         is_key, is_name = _IS_ID.search(key), PATTERNS.name_key.fullmatch(key)
         if not value and (is_key or is_name):
@@ -79,11 +96,13 @@ def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
 
 
 def _is_own(key: str, value: str) -> bool:
-    """Return whether an argument cannot be known without having been told, and is no name."""
+    """Return whether an argument cannot be known without having been told, and is no name: an id without
+    digits too."""
     return value != "" and (
         PATTERNS.own_key.fullmatch(key) is not None
         or _MAIL.fullmatch(value) is not None
         or (ID.fullmatch(value) is not None and is_id(value))
+        or (_IS_ID.search(key) is not None and not any(map(str.isdigit, value)))
     )
 
 
