@@ -45,6 +45,10 @@ taken to be logged: .01 in tau_bench and .00 in STAR; .83 and .13 with only the 
 them (2026-11-29)."""
 MIN_PREPARED = 3
 MIN_LINE_WORDS = 4
+MAX_CHOICES = 15
+"""Most values of an argument that is chosen from a list."""
+MIN_CHOSEN = 0.7
+"""Share of the values of such an argument, one for each dialogue, that are on the list."""
 MIN_DIALOGUES = 2
 """Dialogues in whose customers' turns a mark occurs, from which it is the log's own."""
 
@@ -61,6 +65,7 @@ _DIGITS = re.compile(r"\d")
 _NUMBER = re.compile(r"[_\s-]{0,3}+\d{1,20}+")
 _WORD = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
 _FIGURE = re.compile(r"(?<![\w.])(?:[$€£]\s?\d[\d.,]*+|\d{1,2}:\d\d|[A-Z#]{0,3}\d[\d ]{2,15}\d)")
+_CHOICE = re.compile(r"[^\W_]{2,20}+(?:[ .'-]{1,2}[^\W_]{1,20}+){0,3}")
 _SENTENCE = re.compile(r"[^.!?\n]++[.!?\n]*+")
 _LISTING = re.compile(r"\"(?:orders|reservations|bookings)\"\s?:\s?\[\s?[\"{\d]")
 _RUN = re.compile(r"(?:[Xx]{3,}+|[X]{2,}+)(?:[-/ .@]{0,2}+[Xx]{2,}+)*+|\*{3,}+")
@@ -124,6 +129,8 @@ class LogProfile:
     `MIN_PREPARED` or more."""
     listing_tools: tuple[str, ...] = ()
     """The tools that have returned a list of a customer's orders or bookings, sorted."""
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values of the arguments that are chosen from a list, in lower case, by ``TOOL ARGUMENT``."""
     distance: float | None = None
     """How far the log is from what a release was calibrated on, in [0, 1]; None if that was not measured."""
 
@@ -158,7 +165,7 @@ class LogProfile:
         """Changes with anything that the profile says."""
         counts = [self.tool_dialogues, self.early_dialogues, dict(self.lines)]
         whole = [self.n_dialogues, dict(self.word_dialogues), self.masking, *counts, self.listing_tools]
-        return fingerprint([*whole, *([] if self.distance is None else [self.distance])])
+        return fingerprint([*whole, dict(self.choices), *([] if self.distance is None else [self.distance])])
 
 
 EMPTY_PROFILE = LogProfile()
@@ -172,13 +179,23 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
     counts: Counter[str] = Counter()
     marks: Counter[str] = Counter()
     lines: Counter[str] = Counter()
+    arguments: Counter[tuple[str, str]] = Counter()
     listing = set[str]()
     for dialogue in islice(dialogues, PROFILED_DIALOGUES):
         n += 1
         first = next((position for position, turn in enumerate(dialogue.turns) if turn.role == "tool"), None)
         if first is not None:
             n_tools += 1
-            listing.update(use.call.name for use in tool_uses(dialogue) if _LISTING.search(use.result or ""))
+            uses = tool_uses(dialogue)
+            listing.update(use.call.name for use in uses if _LISTING.search(use.result or ""))
+            arguments.update(
+                {
+                    (f"{use.call.name} {key}", " ".join(value.casefold().split()))
+                    for use in uses
+                    for key, value in use.call.arguments.items()
+                    if isinstance(value, str) and value.strip()
+                }
+            )
             n_early += _states_figures(dialogue.turns[:first], dialogue.sources)
         counts.update({word for turn in dialogue.turns for word in words(turn.text)})
         by_agents = (turn.text for turn in dialogue.turns if turn.role in JUDGED_ROLES)
@@ -194,7 +211,22 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
     most = dict(_most_frequent(counts, MAX_WORDS))
     prepared = {line: n for line, n in _most_frequent(lines, MAX_WORDS) if n >= MIN_PREPARED}
     tools = tuple(sorted(listing))
-    return LogProfile(n, most, tuple(kinds), n_tools, n_early, prepared, tools, distance)
+    choices = _choices(arguments)
+    return LogProfile(n, most, tuple(kinds), n_tools, n_early, prepared, tools, choices, distance)
+
+
+def _choices(arguments: Counter[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """The lists that values of arguments are chosen from, of the dialogues in which each value occurs."""
+    totals, lists = Counter[str](), dict[str, dict[str, int]]()
+    for (name, value), n in arguments.items():
+        totals[name] += n
+        if n >= MIN_DIALOGUES and _CHOICE.fullmatch(value):
+            lists.setdefault(name, {})[value] = n
+    return {
+        name: tuple(sorted(values))
+        for name, values in sorted(lists.items())
+        if 1 < len(values) <= MAX_CHOICES and sum(values.values()) >= MIN_CHOSEN * totals[name]
+    }
 
 
 def _states_figures(turns: Sequence[Turn], sources: Sequence[str]) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.claims import claims_undone_write, is_transfer, may_write, name_words
+from dialint.detector.checks.claims import MODE_KEY, claims_undone_write, is_transfer, may_write, name_words
 from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id
-from dialint.detector.checks.words import SENTENCE, patterns, trim
+from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import ToolUse, format_call, per_dialogue, tool_uses, uses_by_turn
 
@@ -25,7 +27,7 @@ _TOKEN = re.compile(r"\w++")
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 
-@check(P3=Evidence(52, 52), languages=("en",))
+@check(P3=Evidence(113, 115), languages=("en",))
 def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a call that failed for what the agent put into it (P3): an id, a mail address, a name, a zip code
     or a date of birth which stands nowhere in the log before it, a placeholder, an empty id or name, or
@@ -34,7 +36,8 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
     The hit is the call; one for each value, and one for each repeated call, until the customer speaks.
 
-    Read on the development half of tau_bench (2026-11-29): 52 of 52 right, of 208.
+    Read on the development half of tau_bench (2026-11-29): 52 of 52 right, of 208; malformed arguments 35 of
+    35, repeated calls 26 of 28.
     """
     uses = uses_by_turn(dialogue)
     failed = [use for of_turn in uses.values() for use in of_turn if use.failed and use.was_run]
@@ -118,18 +121,20 @@ _WORD = re.compile(r"\d++|[^\W\d_]++")
 _NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
 
 
-@check(P3=Evidence(37, 40, "suggestion"), languages=("en",))
+@check(P3=Evidence(69, 73), languages=("en",))
 def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the first call of a tool with a place or a time of day of which no word was said, nor returned,
-    before it (P3).
+    before it (P3); or any call with another choice than the customer's: a day of the week, or a value of a
+    list that the log shows, that nobody named, where the customer named exactly one other.
 
     Codes of places are left alone, and a time where the customer speaks of now, of soon, or of any time. Read
-    on the development half of STAR (2026-11-29): 37 of 40 right.
+    on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 32 of 33, all there are.
     """
     uses = uses_by_turn(dialogue)
-    words, called = set[str](), set[str]()
+    words, called, wishes = set[str](), set[str](), _Wishes()
     for text in dialogue.sources:
         words |= _words(text)
+        wishes.add(text, is_customer=False)
     is_any_time = False
     for turn in dialogue.turns:
         for number, use in enumerate(uses.get(turn.index, ())):
@@ -143,8 +148,18 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                     why = f"'{use.call.name}' was called with {key}, which nobody had stated"
                     yield Hit(*locate_call(turn, number), why, "P3")
                     break
+            else:
+                for key, value in _strings(use.call):
+                    wish = wishes.other(use.call, key, value, context.log.choices)
+                    if wish is not None:
+                        why = (
+                            f"'{use.call.name}' was called with {value} for {key}; the customer named {wish}"
+                        )
+                        yield Hit(*locate_call(turn, number), why, "P3")
+                        break
             called.add(use.call.name)
         words |= _words(turn.text)
+        wishes.add(turn.text, is_customer=turn.role == "customer")
         is_any_time = is_any_time or (
             turn.role == "customer" and PATTERNS.any_time.search(turn.text) is not None
         )
@@ -154,6 +169,70 @@ def _words(text: str) -> set[str]:
     """Return the words and numbers of a text, and each two neighbours as one, without halves of the day."""
     words = [_NUMBERS.get(word, word) for word in _WORD.findall(text.casefold())]
     return {*words, *map("".join, pairwise(words))} - {"am", "pm", "and", "the", "of"}
+
+
+_DAYS = tuple(read_words("weekdays"))
+
+
+class _Wishes:
+    """The words said so far, and which values of a list the customer named."""
+
+    def __init__(self) -> None:
+        self._stated, self._named, self._denied = set[str](), set[str](), set[str]()
+        self._tried = set[tuple[str, str, str]]()
+        self._is_any_day = False
+
+    def add(self, text: str, is_customer: bool) -> None:
+        """Take up a text; for misspelt and shortened words the first and the sorted letters of each."""
+        for sentence in SENTENCE.finditer(text.casefold()):
+            own = _WORD.findall(sentence[0])
+            self._stated.update(form for word in own for form in (word, word[:3], "".join(sorted(word))))
+            if is_customer:
+                self._named.update(own)
+                self._denied.update(own if PATTERNS.denied.search(sentence[0]) else ())
+                self._is_any_day = self._is_any_day or PATTERNS.any_day.search(sentence[0]) is not None
+
+    def other(
+        self, call: ToolCall, key: str, value: str, choices: Mapping[str, tuple[str, ...]]
+    ) -> str | None:
+        """Return the one other choice that the customer named, if nobody named this one; each once."""
+        value = " ".join(value.casefold().split())
+        is_day = value in _DAYS
+        listed = choices.get(f"{call.name} {key}") or (_DAYS if is_day else ())
+        is_new = (call.name, key, value) not in self._tried
+        self._tried.add((call.name, key, value))
+        if value not in listed or not is_new or MODE_KEY.fullmatch(key) or (is_day and self._is_any_day):
+            return None
+        own = _own_words(listed)
+        initials = "".join(word[0] for word in _WORD.findall(value))
+        forms = {form for word in own[value] for form in (word, word[:3], "".join(sorted(word)))}
+        if not forms or not self._stated.isdisjoint(forms | ({initials} if len(initials) > 1 else set())):
+            return None
+        rest = {
+            word
+            for name, each in call.arguments.items()
+            if name != key
+            for word in _WORD.findall(str(each).casefold())
+        }
+        wishes = [each for each in listed if own[each] and self._named.issuperset(own[each])]
+        if (
+            len(wishes) != 1
+            or (call.name, key, wishes[0]) in self._tried
+            or not rest.isdisjoint(own[wishes[0]])
+        ):
+            return None
+        return None if not self._denied.isdisjoint(own[wishes[0]]) else wishes[0]
+
+
+@lru_cache(maxsize=256)
+def _own_words(choices: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """Return the words of each choice that no other has."""
+    words = {
+        choice: {word for word in _WORD.findall(choice) if len(word) > 2 or word.isdigit()}
+        for choice in choices
+    }
+    counts = Counter(word for each in words.values() for word in each)
+    return {choice: frozenset(word for word in each if counts[word] == 1) for choice, each in words.items()}
 
 
 def locate_call(turn: Turn, number: int) -> tuple[int, int, int]:

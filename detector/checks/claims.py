@@ -51,6 +51,8 @@ PATTERNS = patterns(
     passive_verb=f"(?P<verb>{_PASSIVE})",
     passive_state=f"(?P<state>{_PASSIVE})",
 )
+MODE_KEY = PATTERNS.mode_key
+"""The argument that tells what a call does."""
 _SENTENCE = re.compile(r"[^.!?\n]++(?:\.(?=\w)[^.!?\n]++)*+[.!?\n]?")
 _CONTENT = re.compile(r"\"content\":\s?\"")
 _CONTENT_END = re.compile(r"\"\s?\}")
@@ -171,7 +173,7 @@ def _may_serve(use: ToolUse, act: str, verb: str) -> bool:
 def _only_checks(use: ToolUse) -> bool:
     """Return whether an argument of a call says that it changes nothing: a check, a search, a trial run."""
     return any(
-        PATTERNS.mode_key.fullmatch(key) and PATTERNS.read_mode.fullmatch(str(value))
+        MODE_KEY.fullmatch(key) and PATTERNS.read_mode.fullmatch(str(value))
         for key, value in use.call.arguments.items()
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import product
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check, values
 from dialint.detector.checks.claims import name_words, statements
@@ -22,15 +23,17 @@ PATTERNS = patterns("facts")
 _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
 MAX_ROUNDED = 20
 """Characters before an amount that may say that it is rounded."""
+MAX_PRICED = 6
+"""Things whose prices are added up, and prices of one of them."""
 MAX_BEFORE = 1000
 """Characters of a line before a value that may say so."""
 
 
 @check(I2=Evidence(81, 82), I4=Evidence(13, 18), languages=("en",))
 def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an id that stands nowhere in the log (I2), and an amount that follows from nothing in it, or an
-    amount or a time that is not the one that a result gives for the id beside it (I4). A date or a time alone
-    may be a plan, or counted from another.
+    """Find an id that stands nowhere in the log (I2), and an amount that follows from nothing in it, an
+    amount or a time that is not the one that a result gives for the id beside it, or a total that is no sum
+    of the prices of what is named (I4). A date or a time alone may be a plan, or counted from another.
 
     At most one hit for each turn and code, and one for each value. Silent on dialogues without results of
     tools, unless the log is known to hold them: then ids are traced all the same.
@@ -77,6 +80,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
         hits = [
             *_find_untraced(turn.text, stated, evidence, returned, amounts),
             *_find_contradictions(turn.text, evidence, amounts),
+            *_find_wrong_total(turn.text, evidence, returned),
         ]
         codes = set[str]()
         for start, end, why, code in sorted(hits):
@@ -135,6 +139,23 @@ def _find_contradictions(
                 and not PATTERNS.not_own.search(text, *line)
             ):
                 yield *match.span(), f"a tool returned another amount for {name}", "I4"
+
+
+def _find_wrong_total(
+    text: str, evidence: ValueIndex, returned: ValueIndex
+) -> Iterator[tuple[int, int, str, str]]:
+    """A total, the only amount of a message, that no result holds and no sum of prices of what is named."""
+    found = list(AMOUNT.finditer(text))
+    if len(found) != 1 or not PATTERNS.total.search(text, max(0, found[0].start() - 60), found[0].start()):
+        return
+    total = values.cents(found[0])
+    names = dict.fromkeys(values.compact(match[0]) for match in values.ids(text))
+    prices = [record.amounts for name in names if (record := evidence.records.get(name)) and record.amounts]
+    if not 2 <= len(prices) <= MAX_PRICED or any(len(each) > MAX_PRICED for each in prices):
+        return
+    sums = {n * sum(choice) for choice in product(*prices) for n in range(1, 10)}
+    if total not in sums | returned.amounts:
+        yield *found[0].span(), "it is no sum of the prices that tools returned for what is named", "I4"
 
 
 def _line_start(text: str, position: int, start: int) -> int:

@@ -21,6 +21,9 @@ CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").re
 LOGS = {
     "log: with calls": LogProfile(n_dialogues=10, tool_dialogues=8),
     "log: lists get_user": LogProfile(listing_tools=("get_user",)),
+    "log: halls": LogProfile(
+        choices={"plan hall": ("north hall", "west hall"), "plan mode": ("book", "check")}
+    ),
 }
 
 
