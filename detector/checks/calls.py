@@ -197,42 +197,37 @@ class _Wishes:
     ) -> str | None:
         """Return the one other choice that the customer named, if nobody named this one; each once."""
         value = " ".join(value.casefold().split())
-        is_day = value in _DAYS
-        listed = choices.get(f"{call.name} {key}") or (_DAYS if is_day else ())
+        listed = choices.get(f"{call.name} {key}") or (_DAYS if value in _DAYS else ())
         is_new = (call.name, key, value) not in self._tried
         self._tried.add((call.name, key, value))
-        if value not in listed or not is_new or MODE_KEY.fullmatch(key) or (is_day and self._is_any_day):
+        if (
+            value not in listed
+            or not is_new
+            or MODE_KEY.fullmatch(key)
+            or (value in _DAYS and self._is_any_day)
+        ):
             return None
         own = _own_words(listed)
         initials = "".join(word[0] for word in _WORD.findall(value))
         forms = {form for word in own[value] for form in (word, word[:3], "".join(sorted(word)))}
-        if not forms or not self._stated.isdisjoint(forms | ({initials} if len(initials) > 1 else set())):
-            return None
-        rest = {
-            word
-            for name, each in call.arguments.items()
-            if name != key
-            for word in _WORD.findall(str(each).casefold())
-        }
         wishes = [each for each in listed if own[each] and self._named.issuperset(own[each])]
-        if (
-            len(wishes) != 1
-            or (call.name, key, wishes[0]) in self._tried
-            or not rest.isdisjoint(own[wishes[0]])
-        ):
+        if not forms or len(wishes) != 1 or not self._stated.isdisjoint(forms | {initials} - {initials[:1]}):
             return None
-        return None if not self._denied.isdisjoint(own[wishes[0]]) else wishes[0]
+        wish = own[wishes[0]]
+        rest = (_words(str(each)) for name, each in call.arguments.items() if name != key)
+        is_tried = (call.name, key, wishes[0]) in self._tried
+        is_spoilt = is_tried or not self._denied.isdisjoint(wish) or any(map(wish.intersection, rest))
+        return None if is_spoilt else wishes[0]
 
 
 @lru_cache(maxsize=256)
 def _own_words(choices: tuple[str, ...]) -> dict[str, frozenset[str]]:
     """Return the words of each choice that no other has."""
-    words = {
-        choice: {word for word in _WORD.findall(choice) if len(word) > 2 or word.isdigit()}
+    counts = Counter(word for choice in choices for word in set(_WORD.findall(choice)))
+    return {
+        choice: frozenset(word for word in _WORD.findall(choice) if counts[word] == 1 and len(word) > 2)
         for choice in choices
     }
-    counts = Counter(word for each in words.values() for word in each)
-    return {choice: frozenset(word for word in each if counts[word] == 1) for choice, each in words.items()}
 
 
 def locate_call(turn: Turn, number: int) -> tuple[int, int, int]:

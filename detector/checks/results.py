@@ -83,12 +83,9 @@ def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
 def _other_level(words: str, level: str) -> bool:
     """Return whether a sentence gives the customer another level than the only one of the results."""
     match = None if words.endswith("?") else PATTERNS.level.search(words)
-    return (
-        match is not None
-        and match["level"].casefold() != level.casefold()
-        and PATTERNS.level.fullmatch(f"your {level} status") is not None
-        and not PATTERNS.unsure.search(words, 0, match.end())
-    )
+    if match is None or PATTERNS.level.fullmatch(f"your {level} status") is None:
+        return False
+    return match["level"].casefold() != level.casefold() and not PATTERNS.unsure.search(words, 0, match.end())
 
 
 def _tokens(text: str) -> set[str]:
