@@ -29,7 +29,7 @@ MAX_BEFORE = 1000
 """Characters of a line before a value that may say so."""
 
 
-@check(I2=Evidence(81, 82), I4=Evidence(13, 18), languages=("en",))
+@check(I2=Evidence(81, 82), I4=Evidence(15, 20), languages=("en",))
 def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an id that stands nowhere in the log (I2), and an amount that follows from nothing in it, an
     amount or a time that is not the one that a result gives for the id beside it, or a total that is no sum
@@ -39,7 +39,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     tools, unless the log is known to hold them: then ids are traced all the same.
 
     Read on the once-half of tau_bench (2026-11-23): I2 81 of 82 right; on the development halves of tau_bench
-    and STAR (2026-11-29): I4 9 of 9; on the written test set 4 of 9.
+    and STAR (2026-11-29): I4 9 of 9, totals 2 of 2; on the written test set 4 of 9.
     """
     uses = tool_uses(dialogue)
     if not context.has_calls(uses):
