@@ -121,14 +121,14 @@ _WORD = re.compile(r"\d++|[^\W\d_]++")
 _NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
 
 
-@check(P3=Evidence(69, 73), languages=("en",))
+@check(P3=Evidence(78, 83), languages=("en",))
 def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the first call of a tool with a place or a time of day of which no word was said, nor returned,
     before it (P3); or any call with another choice than the customer's: a day of the week, or a value of a
     list that the log shows, that nobody named, where the customer named exactly one other.
 
     Codes of places are left alone, and a time where the customer speaks of now, of soon, or of any time. Read
-    on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 32 of 33, all there are.
+    on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 41 of 43, all there are.
     """
     uses = uses_by_turn(dialogue)
     words, called, wishes = set[str](), set[str](), _Wishes()
@@ -138,25 +138,21 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
     is_any_time = False
     for turn in dialogue.turns:
         for number, use in enumerate(uses.get(turn.index, ())):
-            for key, value in use.call.arguments.items() if use.call.name not in called else ():
+            name, reasons = use.call.name, list[str]()
+            for key, value in use.call.arguments.items() if name not in called else ():
                 is_time = PATTERNS.time_key.fullmatch(key) is not None
                 if (is_time and is_any_time) or not (is_time or PATTERNS.stated_key.fullmatch(key)):
                     continue
                 is_code = not isinstance(value, str) or value.isupper() or "." in value
                 own = set[str]() if is_code else _words(str(value))
                 if own and own.isdisjoint(words):
-                    why = f"'{use.call.name}' was called with {key}, which nobody had stated"
-                    yield Hit(*locate_call(turn, number), why, "P3")
-                    break
-            else:
-                for key, value in _strings(use.call):
-                    wish = wishes.other(use.call, key, value, context.log.choices)
-                    if wish is not None:
-                        why = (
-                            f"'{use.call.name}' was called with {value} for {key}; the customer named {wish}"
-                        )
-                        yield Hit(*locate_call(turn, number), why, "P3")
-                        break
+                    reasons.append(f"'{name}' was called with {key}, which nobody had stated")
+            for key, value in _strings(use.call):
+                wish = wishes.other(use.call, key, value, context.log.choices)
+                if wish is not None:
+                    reasons.append(f"'{name}' was called with {value} for {key}; the customer named {wish}")
+            if reasons:
+                yield Hit(*locate_call(turn, number), reasons[0], "P3")
             called.add(use.call.name)
         words |= _words(turn.text)
         wishes.add(turn.text, is_customer=turn.role == "customer")
@@ -183,10 +179,10 @@ class _Wishes:
         self._is_any_day = False
 
     def add(self, text: str, is_customer: bool) -> None:
-        """Take up a text; for misspelt and shortened words the first and the sorted letters of each."""
+        """Take up a text, with the forms of its words that are alike in misspelt ones."""
         for sentence in SENTENCE.finditer(text.casefold()):
             own = _WORD.findall(sentence[0])
-            self._stated.update(form for word in own for form in (word, word[:3], "".join(sorted(word))))
+            self._stated.update(form for word in own for form in _forms(word))
             if is_customer:
                 self._named.update(own)
                 self._denied.update(own if PATTERNS.denied.search(sentence[0]) else ())
@@ -209,7 +205,7 @@ class _Wishes:
             return None
         own = _own_words(listed)
         initials = "".join(word[0] for word in _WORD.findall(value))
-        forms = {form for word in own[value] for form in (word, word[:3], "".join(sorted(word)))}
+        forms = {form for word in own[value] for form in (*_forms(word), word[:3], word[:4], word[:5])}
         wishes = [each for each in listed if own[each] and self._named.issuperset(own[each])]
         if not forms or len(wishes) != 1 or not self._stated.isdisjoint(forms | {initials} - {initials[:1]}):
             return None
@@ -218,6 +214,10 @@ class _Wishes:
         is_tried = (call.name, key, wishes[0]) in self._tried
         is_spoilt = is_tried or not self._denied.isdisjoint(wish) or any(map(wish.intersection, rest))
         return None if is_spoilt else wishes[0]
+
+
+def _forms(word: str) -> tuple[str, str, str, str]:
+    return word, "".join(sorted(word)), f"{word[:2]}…{word[-3:]}", f"{word[:4]}…" if len(word) > 4 else word
 
 
 @lru_cache(maxsize=256)
