@@ -184,7 +184,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 80_260,
+    "lines of the packages": 80_245,
     "modules of the packages": 393,
     "lines of the tests": 47_640,
     "private functions of modules that one place mentions, of 100": 64,
