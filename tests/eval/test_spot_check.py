@@ -17,8 +17,8 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.overrides import Judged, read_overrides
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path
+from dialint.eval.judgements import count_judgements, overall_precision, recall_estimate, tally
 from dialint.eval.spot_check import COLUMNS, SpotCheck, SpotCheckConfig, _allocate, spot_check
-from dialint.eval.tally import count_judgements, overall_precision, recall_estimate, tally
 
 
 def finding(code: str, turn: int, probability: float = 0.8) -> Finding:
