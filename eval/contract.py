@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -59,7 +59,9 @@ MIN_BIN = 50
 MAX_DIFFERENCE = 0.05
 """Difference of stated and measured precision in a bin that is flagged."""
 
-Name = TypeVar("Name")
+Name = TypeVar("Name", bound=tuple[str, str])
+Sources = Mapping[tuple[str, int, str], Source]
+"""What reported each dialogue, turn and code."""
 
 
 @command_options
@@ -100,14 +102,15 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
     if config.sheet is not None:
         sample, rows = read_spot_check(config.sheet), read_sheet(config.sheet)
         judgements, result = read_answers(sample, rows)[0], count_judgements(sample, rows)
-        n_read = len(judgements) + result.turns.read
+        n_rows = len(sample.rows)
     else:
         judgements, result = judge_by_labels(scored, labels, log, whole)
-        sample, n_read = None, len(judgements) + result.turns.read
+        n_rows = 0
     for part in summarize(result, with_advice=config.precision is None):
         console.print(part)
-    if sample is not None and n_read < len(sample.rows):
-        console.print(f"{len(sample.rows) - n_read} of {len(sample.rows)} rows are not judged yet")
+    n_read = len(judgements) + result.turns.read
+    if n_read < n_rows:
+        console.print(f"{n_rows - n_read} of {n_rows} rows are not judged yet")
     if result.release != scored[0].release:
         raise InputRefused("E_FIELD", f"{config.sheet}: of {result.release}, not {scored[0].release}")
     sources = {
@@ -121,9 +124,16 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
     sections: dict[str, Any] = {}
     if config.precision is not None:
         kept = keep_precision(scored, judgements, sources, config.precision, config.confidence)
-        console.print(_show_precision(kept, config), soft_wrap=True)
-        codes: dict[str, dict[Source, SourceContract]] = defaultdict(dict)
-        for (code, source), row in sorted(kept.items()):
+        rest = [(row.n - row.left) * config.minutes for row in kept.values()]
+        title = f"Precision {config.precision:g} with confidence {config.confidence:g}"
+        console.print(_show(title, "findings", "accuse", kept, rest))
+        n, left = sum(row.n for row in kept.values()), sum(row.left for row in kept.values())
+        console.print(
+            f"{left:,} of {n:,} findings may accuse ({left / max(1, n):.0%}), the others are suggestions; to "
+            f"review these takes {sum(rest):,.0f} minutes"
+        )
+        codes: dict[str, Any] = defaultdict(dict)
+        for (code, source), row in kept.items():
             if (trial := row.trial) is not None:
                 codes[code][source] = SourceContract(threshold=trial.threshold, right=trial.hits, n=trial.n)
         sections["contract"] = LogContract(
@@ -131,12 +141,13 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
             judged_on=result.judged_on, codes=dict(codes),
         )  # fmt: skip
     if config.recall is not None:
-        shown = keep_recall(scored, labels, config.recall, config.confidence, whole)
-        console.print(_show_recall(shown, config))
-        lowered = {
-            code: row.trial.threshold for code, row in shown.items() if row.trial and row.trial.threshold < 1
-        }
+        shown = keep_recall(scored, labels, whole, config.recall, config.confidence)
+        title = f"Recall {config.recall:g} with confidence {config.confidence:g}"
+        cost = [row.left * config.minutes for row in shown.values()]
+        console.print(_show(title, "errors", "shown", shown, cost))
         before = read_overrides(config.overrides if config.overrides and config.overrides.exists() else None)
+        lowered = {code: row.trial.threshold for (code, _), row in shown.items() if row.trial}
+        lowered = {code: start for code, start in lowered.items() if start < 1}
         sections["thresholds"] = {**before.thresholds, **lowered}
     if config.overrides is not None:
         if not n_read:
@@ -191,9 +202,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a contract says of a code: the trial that passed, if one did, and the laxest one; of all `n`
-    findings or errors, how many are `left` to accuse or be shown; how many dialogues are needed, all of them
-    hits, where they are too few."""
+    """What a contract says of a code: the trial that passed, if one did, and the laxest one, of all `n`
+    findings or errors; how many findings accuse, or turns are shown, then; and how many dialogues are needed,
+    all of them hits, where they are too few."""
 
     trial: Trial | None
     laxest: Trial
@@ -234,29 +245,23 @@ def try_recall(units: Iterable[Unit], grid: Sequence[float]) -> list[Trial]:
 
 def certify(
     families: Mapping[Name, Sequence[Trial]], target: float, confidence: float
-) -> tuple[dict[Name, Trial], dict[Name, int]]:
-    """The last trial of each family that passes, in the order of its trials, and how many dialogues those
-    families need that have too few. With `confidence` no trial passes whose share is under `target`.
-
-    Only what could pass if all were hits is tried, which no answer decides.
-    """
+) -> tuple[dict[Name, Trial], int]:
+    """The last trial of each family that passes, in the order of its trials: with `confidence` none passes
+    whose share is under `target`. Also the dialogues that a family needs: with fewer it is not tried, as it
+    could not pass if all were hits, which no answer decides."""
     alpha = 1.0 - confidence
     sizes = sorted((max((t.n for t in trials), default=0) for trials in families.values()), reverse=True)
     n_tried = max((k for k, n in enumerate(sizes, 1) if target**n <= alpha / k), default=0)
-    least = math.ceil(math.log(alpha / max(1, n_tried)) / math.log(target) - 1e-9)
-    tried = {name: [t for t in trials if t.n >= least] for name, trials in families.items()}
-    needed = math.ceil(math.log(alpha / (n_tried + 1)) / math.log(target) - 1e-9)
-    too_few = {name: needed for name, trials in tried.items() if not trials}
-    tried = {name: trials for name, trials in tried.items() if trials}
-    n_complete = -1
-    passed: dict[Name, list[Trial]] = {}
-    while (
-        complete := sum(len(passed.get(name, ())) == len(trials) for name, trials in tried.items())
-    ) > n_complete:
+    needed = math.ceil(math.log(alpha / max(1, n_tried)) / math.log(target) - 1e-9)
+    tried = {name: [t for t in trials if t.n >= needed] for name, trials in families.items()}
+    n_complete, passed = 0, {}
+    while True:
+        share = alpha / max(1, n_tried - n_complete)
+        passed = {name: _fallback(trials, target, share) for name, trials in tried.items() if trials}
+        complete = sum(len(trials) == len(tried[name]) for name, trials in passed.items())
+        if complete == n_complete:
+            return {name: trials[-1] for name, trials in passed.items() if trials}, needed
         n_complete = complete
-        share = alpha / max(1, len(tried) - n_complete)
-        passed = {name: _fallback(trials, target, share) for name, trials in tried.items()}
-    return {name: trials[-1] for name, trials in passed.items() if trials}, too_few
 
 
 def _fallback(trials: Sequence[Trial], target: float, alpha: float) -> list[Trial]:
@@ -271,83 +276,81 @@ def _fallback(trials: Sequence[Trial], target: float, alpha: float) -> list[Tria
     return passed
 
 
+def _keep(
+    families: Mapping[Name, Sequence[Trial]],
+    probabilities: Mapping[Name, Sequence[float]],
+    n: Mapping[Name, int],
+    target: float,
+    confidence: float,
+    otherwise: float,
+) -> dict[Name, Kept]:
+    """What each family keeps; where no trial passed, what has a probability of `otherwise` is left."""
+    passed, needed = certify(families, target, confidence)
+    results = {}
+    for name, trials in sorted(families.items()):
+        trial, laxest = passed.get(name), min(trials, key=lambda each: each.threshold)
+        start = otherwise if trial is None else trial.threshold
+        left = sum(p >= start for p in probabilities[name])
+        results[name] = Kept(trial, laxest, n[name], left, needed)
+    return results
+
+
 def keep_precision(
-    scored: Sequence[Verdict],
+    scored: Iterable[Verdict],
     judgements: Iterable[Judgement],
-    sources: Mapping[tuple[str, int, str], Source],
+    sources: Sources,
     precision: float,
     confidence: float,
-) -> dict[tuple[str, Source], Kept]:
+) -> dict[tuple[str, str], Kept]:
     """What each code and source of the findings of `scored` keeps by the judged ones."""
-    stated: dict[tuple[str, Source], list[float]] = defaultdict(list)
+    stated: dict[tuple[str, str], list[float]] = defaultdict(list)
     for verdict in scored:
         for each in verdict.findings:
             stated[each.code, source_of_finding(each)].append(each.probability)
-    units: dict[tuple[str, Source], list[Unit]] = {name: [] for name in stated}
-    for each in judgements:
-        row = each.row
+    units: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for judgement in judgements:
+        row = judgement.row
         if row.kind == "finding":
-            unit = Unit(source_name(row.dialogue), row.turn, row.probability or 0.0, each.is_right)
+            unit = Unit(source_name(row.dialogue), row.turn, row.probability or 0.0, judgement.is_right)
             units[row.code, sources[row.dialogue, row.turn, row.code]].append(unit)
-    families = {name: try_precision(units[name], all_stated) for name, all_stated in stated.items()}
-    passed, too_few = certify(families, precision, confidence)
-    return {
-        name: Kept(
-            trial=(trial := passed.get(name)),
-            laxest=trials[-1],
-            n=len(stated[name]),
-            left=0 if trial is None else sum(p >= trial.threshold for p in stated[name]),
-            needed=too_few.get(name, 0),
-        )
-        for name, trials in sorted(families.items())
-    }
+    families = {name: try_precision(units[name], every) for name, every in stated.items()}
+    sizes = {name: len(every) for name, every in stated.items()}
+    return _keep(families, stated, sizes, precision, confidence, math.inf)
 
 
 def keep_recall(
     scored: Sequence[Verdict],
     labels: Iterable[Label],
+    whole: Collection[str],
     recall: float,
     confidence: float,
-    whole_dialogue: Iterable[str] = (),
-) -> dict[str, Kept]:
+) -> dict[tuple[str, str], Kept]:
     """The highest threshold of each labelled code from which findings and suggestions show `recall` of its
-    errors. Without all probabilities, or where most are 0 as no scan looks for the code, only what is
-    reported is tried."""
-    whole = frozenset(whole_dialogue)
-    reported = Counter((v.dialogue_id, f.turn, f.code) for v in scored for f in (*v.findings, *v.suggestions))
-    # per (dialogue, code): the probability by turn, 1 where it is reported
-    shown: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    errors; one of a code in `whole` is shown at any turn. Without all probabilities, or where most are 0 as
+    no scan looks for the code, only what is reported is tried."""
+    shown: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)  # probability by turn, 1 if reported
     for verdict in scored:
         for turn, row in (verdict.probabilities or {}).items():
             for code, probability in row.items():
                 shown[verdict.dialogue_id, code][turn] = probability
-    for dialogue, turn, code in reported:
-        shown[dialogue, code][turn] = 1.0
-    errors: dict[str, list[Unit]] = defaultdict(list)
+        for each in (*verdict.findings, *verdict.suggestions):
+            shown[verdict.dialogue_id, each.code][each.turn] = 1.0
+    errors: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for label in labels:
         if label.probability > 0.5:
             turns = shown[label.dialogue_id, label.code]
             p = max(turns.values(), default=0.0) if label.code in whole else turns.get(label.turn, 0.0)
-            errors[label.code].append(Unit(source_name(label.dialogue_id), label.turn, p))
-    stated: dict[str, list[float]] = defaultdict(list)
+            errors[label.code, ""].append(Unit(source_name(label.dialogue_id), label.turn, p))
+    every: dict[tuple[str, str], list[float]] = defaultdict(list)
     for (_, code), turns in shown.items():
-        stated[code] += turns.values()
+        every[code, ""] += turns.values()
     has_all = all(verdict.probabilities is not None for verdict in scored)
     families = {}
-    for code, units in sorted(errors.items()):
-        is_scanned = has_all and bool(stated[code]) and float(np.median(stated[code])) > 0
-        families[code] = try_recall(units, RECALL_GRID if is_scanned else RECALL_GRID[-1:])
-    passed, too_few = certify(families, recall, confidence)
-    return {
-        code: Kept(
-            trial=(trial := passed.get(code)),
-            laxest=trials[0],
-            n=len(errors[code]),
-            left=sum(p >= (1.0 if trial is None else trial.threshold) for p in stated[code]),
-            needed=too_few.get(code, 0),
-        )
-        for code, trials in families.items()
-    }
+    for name, units in errors.items():
+        is_scanned = has_all and np.median(every[name] or [0.0]) > 0
+        families[name] = try_recall(units, RECALL_GRID if is_scanned else RECALL_GRID[-1:])
+    sizes = {name: len(units) for name, units in errors.items()}
+    return _keep(families, every, sizes, recall, confidence, 1.0)
 
 
 @dataclass(frozen=True)
@@ -423,57 +426,19 @@ def _show_reliability(bins: Sequence[Bin]) -> Table:
     return table
 
 
-def _show_precision(kept: Mapping[tuple[str, Source], Kept], config: ContractConfig) -> Table:
-    title = f"Precision {config.precision:g} with confidence {config.confidence:g}"
+def _show(
+    title: str, unit: str, left: str, kept: Mapping[tuple[str, str], Kept], minutes: Sequence[float]
+) -> Table:
     table = Table(title=title, title_justify="left")
-    for column in (
-        "code",
-        "source",
-        "findings",
-        "dialogues judged",
-        "right",
-        "from",
-        "accuse",
-        "minutes for the rest",
-        "",
-    ):
+    for column in ("code", "source", unit, "dialogues", "share", "from", left, "minutes", ""):
         table.add_column(column, justify="left" if column in ("code", "source", "") else "right")
-    for (code, source), row in kept.items():
-        note = f"suggests: needs {row.needed} dialogues, all right" if row.needed else "suggests"
-        if row.trial is not None:
-            note = f"right in {row.trial.hits} of {row.trial.n} dialogues"
-        share = f"{row.laxest.share:.2f}" if row.laxest.n else ""
+    for ((code, source), row), cost in zip(kept.items(), minutes, strict=True):
+        laxest, trial = row.laxest, row.trial
+        note = "not kept" if laxest.n >= row.needed else f"too few: {row.needed} dialogues at least"
         table.add_row(
-            code, source, f"{row.n:,}", f"{row.laxest.n:,}", share,
-            "" if row.trial is None else f"{row.trial.threshold:.2f}",
-            f"{row.left:,} ({row.left / row.n:.0%})", f"{(row.n - row.left) * config.minutes:,.0f}", note,
-        )  # fmt: skip
-    n, left = sum(row.n for row in kept.values()), sum(row.left for row in kept.values())
-    table.caption = (
-        f"{left:,} of {n:,} findings may accuse ({left / max(1, n):.0%}); reviewing the other {n - left:,} "
-        f"takes {(n - left) * config.minutes:,.0f} minutes"
-    )
-    return table
-
-
-def _show_recall(shown: Mapping[str, Kept], config: ContractConfig) -> Table:
-    title = f"Recall {config.recall:g} with confidence {config.confidence:g}"
-    table = Table(title=title, title_justify="left")
-    for column in ("code", "errors", "dialogues", "show from", "shown in all", "minutes", ""):
-        table.add_column(column, justify="left" if column in ("code", "") else "right")
-    for code, row in shown.items():
-        note = f"needs {row.needed} dialogues, all shown" if row.needed else "not kept"
-        if row.trial is not None:
-            note = f"shown in {row.trial.hits} of {row.trial.n} dialogues"
-        start = (
-            ""
-            if row.trial is None
-            else "as it is"
-            if row.trial.threshold >= 1
-            else f"{row.trial.threshold:g}"
-        )
-        table.add_row(
-            code, f"{row.n:,}", f"{row.laxest.n:,}", start,
-            f"{row.left:,}", f"{row.left * config.minutes:,.0f}", note,
+            code, source, f"{row.n:,}", f"{laxest.n:,}", f"{laxest.share:.2f}" if laxest.n else "",
+            "" if trial is None else "as it is" if trial.threshold >= 1 else f"{trial.threshold:.2f}",
+            f"{row.left:,}", f"{cost:,.0f}",
+            note if trial is None else f"in {trial.hits} of {trial.n} dialogues",
         )  # fmt: skip
     return table

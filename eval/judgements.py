@@ -95,31 +95,38 @@ def count_judgements(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> Na
         InputRefused: a row is missing, stands twice, or holds something else; the message names the row.
     """
     judgements, turns = read_answers(sample, rows)
-    return NaturalPrecision(
-        release=sample.release,
-        taxonomy=sample.taxonomy,
-        log=sample.log,
-        judged_on=datetime.now(UTC).date(),
-        findings=count_by_code(judgements, "finding", sample.reported["finding"]),
-        suggestions=count_by_code(judgements, "suggestion", sample.reported["suggestion"]),
-        turns=turns,
-    )
+    return _natural_precision(sample.release, sample.taxonomy, sample.log, judgements, sample.reported, turns)
 
 
-def count_by_code(
-    judgements: Iterable[Judgement], kind: Reported, reported: Mapping[str, int]
-) -> dict[str, Judged]:
-    """The judgements on what was reported as `kind`, for each code in `reported`."""
-    answers: dict[str, Counter[str]] = defaultdict(Counter)
-    stated: dict[str, float] = defaultdict(float)
+def _natural_precision(
+    release: str,
+    taxonomy: str,
+    log: str,
+    judgements: Iterable[Judgement],
+    reported: Mapping[Reported, Mapping[str, int]],
+    turns: ReadTurns,
+) -> NaturalPrecision:
+    answers: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    stated: dict[tuple[str, str], float] = defaultdict(float)
     for each in judgements:
-        if each.row.kind == kind:
-            answers[each.row.code][each.answer] += 1
-            stated[each.row.code] += each.row.probability or 0.0
-    return {
-        code: Judged(reported=n, stated=round(stated[code], 6), **{j: answers[code][j] for j in JUDGEMENTS})
-        for code, n in reported.items()
-    }
+        key = each.row.kind, each.row.code
+        answers[key][each.answer] += 1
+        stated[key] += each.row.probability or 0.0
+    findings, suggestions = (
+        {
+            code: Judged(
+                reported=n,
+                stated=round(stated[kind, code], 6),
+                **{j: answers[kind, code][j] for j in JUDGEMENTS},
+            )
+            for code, n in sorted(reported[kind].items())
+        }
+        for kind in get_args(Reported)
+    )
+    return NaturalPrecision(
+        release=release, taxonomy=taxonomy, log=log, judged_on=datetime.now(UTC).date(),
+        findings=findings, suggestions=suggestions, turns=turns,
+    )  # fmt: skip
 
 
 def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[list[Judgement], ReadTurns]:
@@ -176,41 +183,35 @@ def judge_by_labels(
             raise InputRefused("E_LABEL", f"--labels: dialogue {label.dialogue_id} is not in the verdicts")
         errors[label.dialogue_id][label.turn, label.code] = label.probability
     judgements: list[Judgement] = []
+    reported: dict[Reported, Counter[str]] = {"finding": Counter(), "suggestion": Counter()}
     missed: Counter[str] = Counter()
     with_errors = unflagged = 0
     for verdict in scored:
         own = errors[verdict.dialogue_id]
-        for kind, findings in (("finding", verdict.findings), ("suggestion", verdict.suggestions)):
-            for each in findings:
-                is_whole = each.code in whole_dialogue
-                chance = max(
-                    (p for (t, c), p in own.items() if c == each.code and (is_whole or t == each.turn)),
-                    default=0.0,
-                )
-                row = SheetRow(
-                    number=len(judgements) + 1, kind=kind, code=each.code, dialogue=verdict.dialogue_id,
-                    turn=each.turn, probability=each.probability, weight=1.0,
-                )  # fmt: skip
-                answer = "right" if chance > 0.5 else "arguable" if chance == 0.5 else "wrong"
-                judgements.append(Judgement(row, answer))
+        best: dict[str, float] = defaultdict(float)
+        for (_, code), p in own.items():
+            best[code] = max(best[code], p)
+        for kind, each in [("finding", f) for f in verdict.findings] + [
+            ("suggestion", f) for f in verdict.suggestions
+        ]:
+            p = best[each.code] if each.code in whole_dialogue else own.get((each.turn, each.code), 0.0)
+            row = SheetRow(
+                number=len(judgements) + 1, kind=kind, code=each.code, dialogue=verdict.dialogue_id,
+                turn=each.turn, probability=each.probability, weight=1.0,
+            )  # fmt: skip
+            judgements.append(Judgement(row, "right" if p > 0.5 else "arguable" if p == 0.5 else "wrong"))
+            reported[kind][each.code] += 1
         flagged = {finding.turn for finding in verdict.findings}
-        of_turn = {(turn, code) for (turn, code), p in own.items() if p > 0.5 and turn not in flagged}
+        of_turn = [each for each, p in own.items() if p > 0.5 and each[0] not in flagged]
         missed.update(code for _, code in of_turn)
-        with_errors += len({turn for turn, _ in of_turn})
-        unflagged += max((verdict.agent_turns or 0) - len(flagged), len({turn for turn, _ in of_turn}))
-    reported = [
-        Counter(each.row.code for each in judgements if each.row.kind == k) for k in get_args(Reported)
-    ]
-    findings, suggestions = (
-        count_by_code(judgements, kind, dict(sorted(counts.items())))
-        for kind, counts in zip(get_args(Reported), reported, strict=True)
+        n_missed = len({turn for turn, _ in of_turn})
+        with_errors += n_missed
+        unflagged += max((verdict.agent_turns or 0) - len(flagged), n_missed)
+    turns = ReadTurns(
+        unflagged=unflagged, read=unflagged, with_errors=with_errors, missed=dict(sorted(missed.items()))
     )
-    missed_by_code = dict(sorted(missed.items()))
-    return judgements, NaturalPrecision(
-        release=scored[0].release, taxonomy=scored[0].taxonomy, log=log, judged_on=datetime.now(UTC).date(),
-        findings=findings, suggestions=suggestions,
-        turns=ReadTurns(unflagged=unflagged, read=unflagged, with_errors=with_errors, missed=missed_by_code),
-    )  # fmt: skip
+    first = scored[0]
+    return judgements, _natural_precision(first.release, first.taxonomy, log, judgements, reported, turns)
 
 
 def overall_precision(

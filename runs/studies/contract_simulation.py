@@ -46,6 +46,8 @@ class SimulationConfig:
     """Units that the worst fifth of the dialogues has more than the others, on average."""
     target: float = 0.9
     confidence: float = 0.95
+    population: int = 20_000
+    """Dialogues that say what is true."""
     seed: int = 0
 
 
@@ -88,7 +90,7 @@ def simulate(kind: Kind, config: SimulationConfig) -> dict[str, float]:
     truth = {
         (code, trial.threshold): (_mean_of_dialogues(units, trial.threshold, kind), trial.share)
         for code in range(len(RIGHT))
-        for units in [draw(kind, config, code, 20_000, rng)]
+        for units in [draw(kind, config, code, config.population, rng)]
         for trial in trials(units)
     }
     names = (
