@@ -245,22 +245,27 @@ def try_recall(units: Iterable[Unit], grid: Sequence[float]) -> list[Trial]:
 
 def certify(
     families: Mapping[Name, Sequence[Trial]], target: float, confidence: float
-) -> tuple[dict[Name, Trial], int]:
+) -> tuple[dict[Name, Trial], dict[Name, int]]:
     """The last trial of each family that passes, in the order of its trials: with `confidence` none passes
-    whose share is under `target`. Also the dialogues that a family needs: with fewer it is not tried, as it
-    could not pass if all were hits, which no answer decides."""
+    whose share is under `target`. Also how many dialogues those need that have too few: the largest families
+    are tried, as many as could pass if all were hits, which no answer decides."""
     alpha = 1.0 - confidence
-    sizes = sorted((max((t.n for t in trials), default=0) for trials in families.values()), reverse=True)
-    n_tried = max((k for k, n in enumerate(sizes, 1) if target**n <= alpha / k), default=0)
-    needed = math.ceil(math.log(alpha / max(1, n_tried)) / math.log(target) - 1e-9)
-    tried = {name: [t for t in trials if t.n >= needed] for name, trials in families.items()}
-    n_complete, passed = 0, {}
+    n_of = {name: max((trial.n for trial in trials), default=0) for name, trials in families.items()}
+    largest = sorted(families, key=lambda name: (-n_of[name], name))
+    n_tried = max((k for k, name in enumerate(largest, 1) if target ** n_of[name] <= alpha / k), default=0)
+
+    def least(k: int) -> int:
+        return math.ceil(math.log(alpha / k) / math.log(target) - 1e-9)
+
+    tried = {name: [t for t in families[name] if t.n >= least(n_tried)] for name in largest[:n_tried]}
+    too_few = dict.fromkeys(largest[n_tried:], least(n_tried + 1))
+    n_complete = 0
     while True:
         share = alpha / max(1, n_tried - n_complete)
-        passed = {name: _fallback(trials, target, share) for name, trials in tried.items() if trials}
+        passed = {name: _fallback(trials, target, share) for name, trials in tried.items()}
         complete = sum(len(trials) == len(tried[name]) for name, trials in passed.items())
         if complete == n_complete:
-            return {name: trials[-1] for name, trials in passed.items() if trials}, needed
+            return {name: trials[-1] for name, trials in passed.items() if trials}, too_few
         n_complete = complete
 
 
@@ -285,13 +290,13 @@ def _keep(
     otherwise: float,
 ) -> dict[Name, Kept]:
     """What each family keeps; where no trial passed, what has a probability of `otherwise` is left."""
-    passed, needed = certify(families, target, confidence)
+    passed, too_few = certify(families, target, confidence)
     results = {}
     for name, trials in sorted(families.items()):
         trial, laxest = passed.get(name), min(trials, key=lambda each: each.threshold)
         start = otherwise if trial is None else trial.threshold
         left = sum(p >= start for p in probabilities[name])
-        results[name] = Kept(trial, laxest, n[name], left, needed)
+        results[name] = Kept(trial, laxest, n[name], left, too_few.get(name, 0))
     return results
 
 
@@ -434,7 +439,7 @@ def _show(
         table.add_column(column, justify="left" if column in ("code", "source", "") else "right")
     for ((code, source), row), cost in zip(kept.items(), minutes, strict=True):
         laxest, trial = row.laxest, row.trial
-        note = "not kept" if laxest.n >= row.needed else f"too few: {row.needed} dialogues at least"
+        note = f"too few: {row.needed} dialogues at least" if row.needed else "not kept"
         table.add_row(
             code, source, f"{row.n:,}", f"{laxest.n:,}", f"{laxest.share:.2f}" if laxest.n else "",
             "" if trial is None else "as it is" if trial.threshold >= 1 else f"{trial.threshold:.2f}",

@@ -31,7 +31,7 @@ def verdict(
     number: int, *findings: Finding, suggestions: tuple[Finding, ...] = (), **more: object
 ) -> Verdict:
     return Verdict.model_validate(
-        {"dialogue_id": f"d{number}", "release": "r", "taxonomy": "1.0.0", "status": "scored", "findings": findings,
+        {"dialogue_id": f"d{number}", "release": "r", "taxonomy": "1.0.0", "status": "scored", "quality": 1.0, "findings": findings,
          "suggestions": suggestions, "agent_turns": 9, **more}
     )  # fmt: skip
 
@@ -57,9 +57,14 @@ def all_right(n: int) -> Trial:
 def test_what_is_left_of_the_error_rate_goes_on() -> None:
     """.9 ** n is .05 / k from 29, 36 and 39 dialogues on, for k of 1, 2 and 3."""
     assert [math.ceil(math.log(0.05 / k) / math.log(0.9)) for k in (1, 2, 3)] == [29, 36, 39]
-    assert certify({("A1", ""): [all_right(28)]}, 0.9, 0.95) == ({}, 29)
+    assert certify({("A1", ""): [all_right(28)]}, 0.9, 0.95) == ({}, {("A1", ""): 29})
     two = {("A1", ""): [all_right(36)], ("B1", ""): [all_right(35)]}
-    assert certify(two, 0.9, 0.95) == ({("A1", ""): all_right(36)}, 29), "one that cannot pass costs nothing"
+    assert certify(two, 0.9, 0.95) == ({("A1", ""): all_right(36)}, {("B1", ""): 36}), (
+        "what is not tried costs nothing"
+    )
+    assert certify({("A1", ""): [all_right(30)], ("B1", ""): [all_right(30)]}, 0.9, 0.95)[0].keys() == {
+        ("A1", "")
+    }
     fails, passes = Trial(0.9, 30, 40, 0.75), all_right(45)
     assert certify({("A1", ""): [fails, all_right(35)]}, 0.9, 0.95)[0] == {}, (
         "half of it is left to the second"
