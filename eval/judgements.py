@@ -28,7 +28,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import InputRefused
 from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns
-from dialint.detector.records import Label, Verdict
+from dialint.detector.records import Finding, Label, Verdict
 from dialint.detector.statistics import clopper_pearson_interval
 from dialint.eval.spot_check import JUDGEMENTS, NOTHING, Reported, SheetRow, SpotCheck
 
@@ -191,9 +191,11 @@ def judge_by_labels(
         best: dict[str, float] = defaultdict(float)
         for (_, code), p in own.items():
             best[code] = max(best[code], p)
-        for kind, each in [("finding", f) for f in verdict.findings] + [
-            ("suggestion", f) for f in verdict.suggestions
-        ]:
+        kinds: dict[Reported, tuple[Finding, ...]] = {
+            "finding": verdict.findings,
+            "suggestion": verdict.suggestions,
+        }
+        for kind, each in [(kind, each) for kind, of_kind in kinds.items() for each in of_kind]:
             p = best[each.code] if each.code in whole_dialogue else own.get((each.turn, each.code), 0.0)
             row = SheetRow(
                 number=len(judgements) + 1, kind=kind, code=each.code, dialogue=verdict.dialogue_id,

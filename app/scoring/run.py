@@ -298,9 +298,10 @@ def prepare_run(
     if config.detector.overrides is not None:
         overrides.check_release(config.detector.overrides, detector.release, info.codes if info else {})
     lines = [] if info is None else overrides.describe(info.codes)
-    for measured in filter(None, (overrides.spot_check, overrides.contract)):
-        is_same = measured.log == fingerprint(sorted(each["sha256"] for each in requested["inputs"]))
-        lines.insert(0, measured.summary + ("" if is_same else "; measured on another log"))
+    for measured in (overrides.spot_check, overrides.contract):
+        if measured is not None:
+            is_same = measured.log == fingerprint(sorted(each["sha256"] for each in requested["inputs"]))
+            lines.insert(0, measured.summary + ("" if is_same else "; they are of another log"))
     domain = info.domain if info is not None else None
     log = _profile_head(sources, config, domain)
     far = ""
