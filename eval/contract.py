@@ -439,7 +439,7 @@ def _show(
         table.add_column(column, justify="left" if column in ("code", "source", "") else "right")
     for ((code, source), row), cost in zip(kept.items(), minutes, strict=True):
         laxest, trial = row.laxest, row.trial
-        note = f"too few: {row.needed} dialogues at least" if row.needed else "not kept"
+        note = f"needs {row.needed} dialogues" if row.needed else "not kept"
         table.add_row(
             code, source, f"{row.n:,}", f"{laxest.n:,}", f"{laxest.share:.2f}" if laxest.n else "",
             "" if trial is None else "as it is" if trial.threshold >= 1 else f"{trial.threshold:.2f}",
