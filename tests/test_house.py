@@ -186,7 +186,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 CEILINGS = {
     "lines of the packages": 81_045,
     "modules of the packages": 395,
-    "lines of the tests": 47_895,
+    "lines of the tests": 47_915,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
