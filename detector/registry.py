@@ -20,7 +20,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,6 +33,7 @@ from dialint.detector.artifacts import (
     MANIFEST,
     TEMPORARY_SUFFIX,
     Appender,
+    atomic_file,
     create_private,
     disk_errors,
     fingerprint,
@@ -81,7 +82,8 @@ def _is_default(value: object) -> bool:
 
 class HistoryLine(Record):
     """One line of ``history.jsonl``. `seal` is a hash of this line and the seal of the line before it. `by`
-    is the person who signed it off, `share` the percentage of dialogues that the release scores (0: it scores
+    is the person who signed it off, `before` the release that was current, or that a rollback takes back,
+    `share` the percentage of dialogues that the release scores (0: it scores
     all of them aside), `gates` what was measured before, `reason` why it was rolled back."""
 
     line: int
@@ -209,18 +211,24 @@ class Registry:
         by: str = "",
         share: int = WHOLE,
         gates: tuple[Gate, ...] = (),
+        compared_with: str | None = None,
     ) -> Pointer:
         """Make the release of `source` the current one, or let it score a `share` of the dialogues beside it.
         `prepare` gets the folder of the copy before the pointer moves; if it raises, the pointer stays where
-        it is.
+        it is. `gates` were measured beside the release `compared_with`.
 
         Raises:
             ConfigError: E_RELEASE, a share of what is current already, or without a current release.
-            OutputRefused: the source was changed in the meantime, or another promotion runs.
+            OutputRefused: the source or the current release was changed in the meantime, or another promotion
+                runs.
             WorldError: E_WRITE.
         """
         with self._lock():
-            before, rollout = self.current(), self.rollout()
+            before = self.current()
+            if compared_with is not None and (before is None or before.id != compared_with):
+                raise OutputRefused(
+                    "E_LOCKED", "{id} is not current any more; promote again", id=compared_with
+                )
             if share < WHOLE and (before is None or before.id == source.id):
                 raise ConfigError(
                     "E_RELEASE", "{id}: a roll-out needs another release that is current", id=source.id
@@ -231,9 +239,8 @@ class Registry:
             if before is not None and before.id == source.id:
                 return before
             line = {"by": by, "share": share, "gates": gates}
-            pointer = self._append("promote", source.id, source.fingerprint, before, **line)
-            self._remove_shadow(rollout)
-            return pointer
+            last = None if before is None else before.id
+            return self._append("promote", source.id, source.fingerprint, last, **line)
 
     def rollback(
         self, prepare: Callable[[Path], None] | None = None, *, by: str = "", reason: str = ""
@@ -249,9 +256,7 @@ class Registry:
             before, rollout = self.current(), self.rollout()
             line = {"by": by, "reason": reason}
             if before is not None and rollout is not None:
-                pointer = self._append("rollback", before.id, before.fingerprint, before, **line)
-                self._remove_shadow(rollout)
-                return pointer
+                return self._append("rollback", before.id, before.fingerprint, rollout.id, **line)
             if before is None or not before.earlier:
                 raise ConfigError(
                     "E_RELEASE", "no {kind} before the current one to go back to", kind=self.kind
@@ -259,13 +264,32 @@ class Registry:
             target = verify_folder(self.folder / before.earlier[-1])
             if prepare is not None:
                 prepare(target.folder)
-            return self._append("rollback", target.id, target.fingerprint, before, **line)
+            return self._append("rollback", target.id, target.fingerprint, before.id, **line)
 
-    def _remove_shadow(self, rollout: HistoryLine | None) -> None:
-        """Remove what a roll-out scored aside, unless it goes on."""
-        after = self.rollout()
-        if rollout is not None and (after is None or after.id != rollout.id):
-            self.shadow_file(rollout.id).unlink(missing_ok=True)
+    def _remove_shadows(self) -> None:
+        """Remove what was scored aside, unless that roll-out goes on."""
+        rollout = self.rollout()
+        for path in self._shadow_files():
+            if rollout is None or path != self.shadow_file(rollout.id):
+                path.unlink(missing_ok=True)
+
+    def _shadow_files(self) -> list[Path]:
+        return sorted(self.shadow_file("x").parent.glob("*.jsonl"))
+
+    def erase(self, dialogues: Collection[str]) -> None:
+        """Remove the verdicts on these dialogues from what was scored aside; a line that a kill has cut off
+        goes, too."""
+        for path in self._shadow_files():
+            kept = []
+            with disk_errors(path):
+                lines = path.read_bytes().splitlines(keepends=True)
+            for line in lines:
+                with suppress(ValueError):
+                    if json.loads(line)["dialogue_id"] not in dialogues:
+                        kept.append(line)
+            if len(kept) < len(lines):
+                with atomic_file(path) as file:
+                    file.writelines(kept)
 
     def verify(self) -> Iterator[tuple[str, str]]:
         """Everything in the registry with what is wrong with it, which is empty if nothing is."""
@@ -315,7 +339,7 @@ class Registry:
         action: Literal["promote", "rollback"],
         release: str,
         digest: str,
-        before: Pointer | None,
+        before: str | None,
         **details: Any,
     ) -> Pointer:
         """Write the line that makes a release the current one, or lets it score beside it."""
@@ -325,7 +349,7 @@ class Registry:
             at=datetime.now(UTC).isoformat(timespec="seconds"),
             action=action,
             id=release,
-            before=None if before is None else before.id,
+            before=before,
             fingerprint=digest,
             uid=os.getuid(),
             **details,
@@ -334,6 +358,7 @@ class Registry:
         with closing(Appender(self._history, len(self._history_bytes()))) as file:
             file.write(json.dumps(line.model_dump(mode="json")).encode() + b"\n")
             file.sync()
+        self._remove_shadows()
         current = self.current()
         assert current is not None
         return current

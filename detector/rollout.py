@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from dialint.detector.artifacts import create_private, fingerprint, make_output_folder
-from dialint.detector.errors import DialintError
+from dialint.detector.errors import DialintError, ReleaseRefused, UserError
 from dialint.detector.interface import Detector, DetectorConfig, PlainDetector
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.pipeline import load_detector
@@ -37,7 +37,8 @@ def load_rollout(config: DetectorConfig) -> Detector:
     where they name the current one.
 
     Raises:
-        UserError: as `load_detector`, of the current release.
+        UserError: as `load_detector`, of the current release. Where an option does not fit the
+            candidate, such as a team's overrides, the current one scores.
     """
     current = load_detector(config)
     registry = Registry("scan")
@@ -45,8 +46,11 @@ def load_rollout(config: DetectorConfig) -> Detector:
         return current
     try:
         candidate = load_detector(replace(config, release=registry.folder / rollout.id))
-    except DialintError as error:
+    except ReleaseRefused as error:
         take_back(registry, rollout.id, str(error))
+        return current
+    except UserError as error:
+        sys.stderr.write(f"dialint: {rollout.id} does not score: {error}\n")
         return current
     aside = registry.shadow_file(rollout.id) if rollout.share == 0 else None
     return RolloutDetector(
@@ -82,7 +86,9 @@ class RolloutDetector(PlainDetector):
 
     def __post_init__(self) -> None:
         self.release, self.info = self.current.release, self.current.info
-        self.taxonomy, self.codes = self.current.taxonomy, self.current.codes
+        self.taxonomy = self.current.taxonomy
+        theirs = self.candidate.codes if self.share else self.current.codes
+        self.codes = tuple(code for code in self.current.codes if code in theirs)
         both = [self.current.fingerprint, self.candidate.fingerprint, self.share]
         self.fingerprint = fingerprint(both) if self.share else self.current.fingerprint
         for each in (self.current, self.candidate):

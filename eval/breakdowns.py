@@ -45,7 +45,8 @@ BY_CODE = ("average_precision", "f1", "pair_auc")
 
 def paired_difference(figures: EvaluationFigures, other: EvaluationFigures) -> dict[str, Any]:
     """`figures` less `other`: `macro` over all codes with an error in the set, `macro_covered` over those
-    of them that `figures` covers, `codes` one by one; each figure as value and 95 % interval."""
+    of them that `figures` covers, `codes` one by one; each figure as value and 95 % interval.
+    `errors_not_judged` are labelled errors that only `other` judges."""
 
     def macro(codes: Sequence[str]) -> dict[str, Any]:
         return {
@@ -64,6 +65,11 @@ def paired_difference(figures: EvaluationFigures, other: EvaluationFigures) -> d
             }
             for code in figures.present
         },
+        "errors_not_judged": sum(
+            max(0, int(other.rows[code].truth.sum()) - int(row.truth.sum()))
+            for code, row in figures.rows.items()
+            if code in other.rows
+        ),
     }
 
 
@@ -75,15 +81,20 @@ def compare_in_sequence(mine: Results, theirs: Results, whole_dialogue: Collecti
     """Whether `mine` makes more mistakes (missed errors, wrong findings) than `theirs` on the same examples,
     source dialogue by source dialogue in an order that no outcome decides. `e_value` is the highest one of
     `e_values_of_loss`: a detector that is no worse reaches ``1 / alpha`` at most alpha of the time. Codes of
-    `whole_dialogue` are right at any turn."""
+    `whole_dialogue` are right at any turn. A dialogue that was not judged has its errors missed."""
 
-    def marks(items: Iterable[Label | Finding]) -> set[tuple[int, str]]:
-        return {(WHOLE_DIALOGUE if each.code in whole_dialogue else each.turn, each.code) for each in items}
+    def marks(items: Iterable[Label | Finding], unlabelled: Collection[str]) -> set[tuple[int, str]]:
+        return {
+            (WHOLE_DIALOGUE if each.code in whole_dialogue else each.turn, each.code)
+            for each in items
+            if each.code not in unlabelled
+        }
 
     mistakes: dict[str, list[int]] = {}
     for side, results in enumerate((mine, theirs)):
         for example, verdict in results:
-            n_mistakes = len(marks(example.errors) ^ marks(verdict.findings))
+            errors, findings = (marks(own, example.unlabelled) for own in (example.errors, verdict.findings))
+            n_mistakes = len(errors ^ findings)
             mistakes.setdefault(source_of(example), [0, 0])[side] += n_mistakes
     order = sorted(mistakes, key=lambda source: hashlib.sha256(source.encode()).digest())
     losses = [(mistakes[each][1] - mistakes[each][0]) / max(1, *mistakes[each]) for each in order]

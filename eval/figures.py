@@ -273,6 +273,8 @@ def summarize(evaluated: EvaluationFigures, results: Results) -> dict[str, Any]:
         "source_dialogues": n_sources,
         "failed": sum(verdict.status == "failed" for _, verdict in results),
         "not_judged": sum(verdict.status == "not_judged" for _, verdict in results),
+        "dialogues_with_findings": count_sources(evaluated.rows.values(), "precision_of_findings"),
+        "dialogues_with_errors": count_sources(evaluated.rows.values(), "recall_of_errors"),
         "judged_turns": judged_turns,
         "turns_not_judged": sum(
             len(verdict.probabilities or {})
@@ -290,6 +292,7 @@ def _row(evaluated: EvaluationFigures, code: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "n_errors": int(rows.truth.sum()),
         "n": len(rows.truth),
+        "dialogues_with_errors": len(np.unique(rows.dialogue[rows.truth])),
         "flagged": int(rows.flagged.sum()),
         "covered": code in evaluated.covered,
         "n_pairs": len(evaluated.pairs[code].errors),

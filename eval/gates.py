@@ -2,9 +2,9 @@
 
 Reads what `dialint.eval.run` and `dialint.eval.attack` say of both on the same labelled dialogues, or
 `dialint eval judge` of two judges. On every gold set it must be shown that the candidate is no worse: the
-lower bound of the paired difference decides, so a set that is too small to tell blocks. The other gates block
-what is shown to be bad; where one tests many codes or groups, by Bonferroni over all of them. Measures
-nothing itself.
+lower bound of the paired difference decides, and no bound is nearer to the difference than the rule of three
+allows, so a set that is too small to tell blocks. The other gates block what is shown to be bad; where one
+tests many codes or groups, by Bonferroni over all of them. Measures nothing itself.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 from dialint.detector.calibration import MIN_PRECISION, CodeRelease
 from dialint.detector.registry import Gate
-from dialint.detector.statistics import Z_95
-from dialint.eval.breakdowns import WRITING
+from dialint.detector.statistics import Z_95, clopper_pearson_upper
+from dialint.eval.breakdowns import BINS, MIN_SOURCES, WRITING
 
 ALPHA = 0.05
 MARGIN = 0.02
@@ -54,14 +54,29 @@ def _gold(name: str, content: Mapping[str, Any], other: Mapping[str, Any]) -> Ga
     rows = {"precision": whole["precision_of_findings"], "recall": whole["recall_of_errors"]}
     if other["figures"]["precision_of_findings"] is None:
         del rows["precision"]  # the release in use finds nothing here
-    return _no_worse(f"gold {name}", rows, [f"{lost} dialogues more not judged"] if lost > 0 else [])
+    counts = {f"{lost} dialogues": lost, f"{(n := other['difference']['errors_not_judged'])} errors": n}
+    problems = [f"{which} more not judged" for which, n in counts.items() if n > 0]
+    return _no_worse(f"gold {name} {content['sha256'][:8]}", rows, content, problems)
 
 
-def _no_worse(name: str, rows: Mapping[str, Mapping[str, Any]], problems: Sequence[str] = ()) -> Gate:
-    """Passed if the lower bound of every paired difference is above minus `MARGIN`."""
-    measured = [f"{figure} {_points(row)}" for figure, row in rows.items()]
-    passed = all(row["low"] is not None and row["low"] >= -MARGIN for row in rows.values())
-    return Gate(name=name, passed=passed and not problems, detail="; ".join([*problems, *measured]))
+def _no_worse(
+    name: str, rows: Mapping[str, Mapping[str, Any]], content: Mapping[str, Any], problems: Sequence[str]
+) -> Gate:
+    """Passed if the lower bound of every paired difference is above minus `MARGIN`; `content` has the numbers
+    of dialogues that the figures rest on.
+
+    Where no dialogue of n gets worse, up to 3 / n of all may: resampling cannot see these. Source: Hanley and
+    Lippman-Hand 1983, the rule of three.
+    """
+    measured = []
+    for figure, row in rows.items():
+        n = content[f"dialogues_with_{'findings' if figure == 'precision' else 'errors'}"]
+        measured.append(f"{figure} {_points(row)} on {n} dialogues")
+        if row["low"] is None or row["low"] < -MARGIN:
+            problems = [*problems, f"{figure} may be worse"]
+        elif row["difference"] - clopper_pearson_upper(0, n, 1 - ALPHA) < -MARGIN:
+            problems = [*problems, f"too few dialogues to tell that {figure} is no worse"]
+    return Gate(name=name, passed=not problems, detail="; ".join([*problems, *measured]))
 
 
 def _points(row: Mapping[str, Any]) -> str:
@@ -76,6 +91,7 @@ def _each_code(sets: Sets, current: str) -> Gate:
         (f"{set_} {code} {figure.replace('_', ' ')}", row)
         for set_, content in sets.items()
         for code, own in content["against"][current]["difference"]["codes"].items()
+        if content["against"][current]["figures"]["codes"][code]["dialogues_with_errors"] >= MIN_SOURCES
         for figure, row in own.items()
         if figure in ("average_precision", "f1") and row["difference"] is not None
     ]
@@ -102,15 +118,14 @@ def _none_of(name: str, problems: Sequence[str], otherwise: str) -> Gate:
 
 
 def _calibration(sets: Sets, current: str) -> Gate:
-    bins = [(name, own) for name, content in sets.items() for own in content["calibration"]]
-    theirs = [own for each in sets.values() for own in each["against"][current]["calibration"]]
-    allowed = max(MAX_GAP, *(abs(own[2] or 0.0) for own in theirs), 0.0)
-    off = [
-        f"{name}: stated {stated:.2f}, {gap:+.2f} off in {n} rows"
-        for name, (stated, n, gap, low, high) in bins
-        if _is_far((gap, low, high), allowed, bins)
-    ]
-    return _none_of("calibration", off, f"{len(bins)} bins, none shown to be off by more than {allowed:.2f}")
+    bins, off = [(name, own) for name, content in sets.items() for own in content["calibration"]], []
+    for name, (stated, n, gap, low, high) in bins:
+        theirs = sets[name]["against"][current]["calibration"]
+        before = [abs(own[2]) for own in theirs if int(own[0] * BINS) == int(stated * BINS)]
+        if _is_far((gap, low, high), max(MAX_GAP, *before, 0.0), bins):
+            off.append(f"{name}: stated {stated:.2f}, {gap:+.2f} off in {n} rows")
+    detail = f"{len(bins)} bins, none shown to be off by more than {MAX_GAP} or before"
+    return _none_of("calibration", off, detail)
 
 
 def _is_far(row: Row, limit: float, tests: Sequence[object]) -> bool:
@@ -128,13 +143,14 @@ def _contract(sets: Sets, codes: Mapping[str, CodeRelease]) -> Gate:
             scan = codes[code].scan if code in codes else None
             if scan is not None and scan.contract is not None:
                 promise = scan.contract.false_accusations_per_100
-                name = f"{set_} {code}: {{:.2f}} false accusations on 100, promised {promise:g}"
-                tests.append((name, _row(own, "false_accusations_per_100"), promise))
+                row = _row(own, "false_accusations_per_100")
+                name = f"{set_} {code}: {row[0]} false accusations on 100 clean turns, promised {promise:g}"
+                tests.append((name, row, promise))
             if own["precision"] is not None:
                 high = own["precision_95"][1]
                 wrong = (1 - own["precision"], None if high is None else 1 - high)
-                tests.append((f"{set_} {code}: {{:.2f}} of findings wrong", wrong, 1 - MIN_PRECISION))
-    broken = [name.format(row[0]) for name, row, limit in tests if _is_above(row, limit, tests)]
+                tests.append((f"{set_} {code}: {wrong[0]:.2f} of findings wrong", wrong, 1 - MIN_PRECISION))
+    broken = [name for name, row, limit in tests if _is_above(row, limit, tests)]
     return _none_of("contract", broken, f"{len(tests)} promises, none shown to be broken")
 
 
@@ -150,13 +166,14 @@ def _fairness(sets: Sets, current: str) -> Gate:
             for part, own in content["slices"][kind].items():
                 for figure, (value, low, high) in own["gaps"].items():
                     before = theirs.get(part, {}).get("gaps", {}).get(figure, (0.0,))[0] or 0.0
-                    name = f"{set_}, {kind} {part}: {figure.replace('_', ' ')} {{:+.2f}} beside the others"
+                    difference = "no" if value is None else f"{value:+.2f}"
+                    name = f"{set_}, {kind} {part}: {figure.replace('_', ' ')} {difference} beside the others"
                     if figure == "recall_of_errors":
                         row: Row = (-value, -high) if None not in (value, high) else (None, None)
                         tests.append((name, row, max(MAX_RECALL_GAP, -before)))
                     else:
                         tests.append((name, (value, low), max(MAX_WRONG_GAP, before)))
-    unfair = [name.format(row[0]) for name, row, limit in tests if _is_above(row, limit, tests)]
+    unfair = [name for name, row, limit in tests if _is_above(row, limit, tests)]
     return _none_of(
         "fairness", unfair, f"{len(tests)} differences between groups, none shown to be too large"
     )
@@ -189,13 +206,16 @@ def throughput_gate(mine_s: float, theirs_s: float) -> Gate:
     return Gate(name="throughput", passed=mine_s <= MAX_SLOWER * theirs_s, detail=detail)
 
 
-def judge_gates(report: Mapping[str, Any], is_candidate: Callable[[str], bool]) -> list[Gate]:
-    """The gates on a report of `dialint eval judge`, whose first judge must be the candidate, by its name
-    there."""
+def judge_gates(
+    report: Mapping[str, Any], is_candidate: Callable[[str], bool], is_current: Callable[[str], bool]
+) -> list[Gate]:
+    """The gates on a report of `dialint eval judge`, which must compare the candidate with the judge in use,
+    by their names there."""
     first, *others = report["judges"]
-    if not is_candidate(first) or len(others) != 1:
+    if not is_candidate(first) or len(others) != 1 or not is_current(others[0]) or report["split"] == "train":
         detail = (
-            f"compares {first} with {' '.join(others) or 'nothing'}, not the candidate with the judge in use"
+            f"compares {first} with {' '.join(others) or 'nothing'} on {report['split']}, not the candidate "
+            "with the judge in use on dialogues it did not learn from"
         )
         return [Gate(name="gold", passed=False, detail=detail)]
     (difference,) = report["differences"].values()
@@ -208,6 +228,6 @@ def judge_gates(report: Mapping[str, Any], is_candidate: Callable[[str], bool]) 
         [f"calibration error {error[0]:.3f}, allowed {allowed:.3f}"] if _is_above(error, allowed, ()) else []
     )
     return [
-        _no_worse(f"gold {report['split']}", rows, ["more unreadable answers"] if lost else []),
+        _no_worse(f"gold {report['split']}", rows, mine, ["more unreadable answers"] if lost else []),
         _none_of("calibration", off, f"error not shown to be over {allowed:.3f}"),
     ]

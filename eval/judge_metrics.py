@@ -113,6 +113,8 @@ def _summarize(result: Comparison, codes: Collection[str] | None, rounds: int, s
         "accusations": len(accused),
         "dialogues": result.n_dialogues,
         "source_dialogues": every,
+        "dialogues_with_findings": len({row.source for row in accused}),
+        "dialogues_with_errors": len({row.source for row in errors}),
         "turns": n_turns,
     }
     n_sources = {FALSE: every}

@@ -72,8 +72,8 @@ class EvalConfig:
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
     fail_worse: Annotated[float | None, Field(gt=0, lt=1)] = None
-    """Exit with 1 if the release makes more mistakes than one of --against, by a sequential test: one that is
-    no worse is failed at most this share of the time, however often it is tried while dialogues are added."""
+    """Exit with 1 if the release makes more mistakes than one of --against, by a test at this level: of the
+    releases that are no worse it fails at most this share. 0.05 is usual."""
 
 
 def run(
@@ -144,6 +144,8 @@ def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
     for path in examples:
         if not path.is_file():
             raise ConfigError("E_EXAMPLE", f"{path}: there is no such file")
+    if config.fail_worse is not None and not config.against:
+        raise ConfigError("E_OPTION", "--fail-worse: name by --against what it is compared with")
     if len({path.stem for path in examples}) < len(examples):
         raise ConfigError("E_OPTION", "two files of examples have the same name")
     for name, out in (("--out", config.out), ("--html", config.html)):
@@ -211,7 +213,7 @@ def evaluate_against(
             "fingerprint": other.fingerprint,
             "figures": summarize(their, theirs[name]),
             "difference": paired_difference(again, their),
-            "sequential": compare_in_sequence(shared, shared_theirs, whole_dialogue),
+            "sequential": compare_in_sequence(results, theirs[name], whole_dialogue),
             "slices": compute_slices(shared_theirs, their.rows, draws[: SLICE_ROUNDS + 1]),
             "calibration": calibration_gaps((their.rows[code] for code in their.covered), draws),
             "curves": {code: compute_curves(their.rows[code]) for code in their.present},

@@ -117,7 +117,8 @@ def erase(
 ) -> int:
     """Delete dialogues everywhere in the store, for good, and write the proof. Needs the rights of an admin.
 
-    Backups, exported files and folders of scored logs are outside of the store: the proof says so.
+    What a roll-out on this machine scored aside goes, too. Backups, exported files and folders of scored logs
+    are outside of the store: the proof says so.
 
     Parameters
     ----------

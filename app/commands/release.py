@@ -84,7 +84,7 @@ def promote(
     gold
         Labelled sets, as of `dialint eval run`, on which a scan must be no worse than the one in use; of a
         judge the report of `dialint eval judge --out`. Needed unless the release is the first of its kind
-        here, or has passed its gates already.
+        here, or scores a share already.
     share
         Percentage of the dialogues that a scan scores from now on; 0: all of them aside, as a shadow. 100
         ends the roll-out.
@@ -102,25 +102,30 @@ def promote(
     current, rollout = registry.current(), registry.rollout()
     gates: tuple[Gate, ...] = ()
     if gold:
-        gates = tuple(
-            _scan_gates(source, gold, registry) if source.kind == "scan" else _judge_gates(source, gold)
-        )
+        measure = _scan_gates if source.kind == "scan" else _judge_gates
+        gates = tuple(measure(source, gold, None if current is None else registry.folder / current.id))
         rows = [(gate.name, "passed" if gate.passed else "FAILED", gate.detail) for gate in gates]
         print_table(("gate", "", "measured"), rows)
         if not all(gate.passed for gate in gates):
-            print_line(f"{source.id} is not promoted")
+            print_line(f"{source.id} is not promoted: mend it, or name more labelled dialogues")
             return 1
     elif rollout is not None and rollout.fingerprint == source.fingerprint:
         gates = rollout.gates
     elif current is not None and current.id != source.id:
-        raise ConfigError("E_OPTION", "--gold: labelled sets on which it is compared with the release in use")
+        how = {
+            "scan": "labelled dialogues, such as FOLDER/test.jsonl of `dialint export dataset --out FOLDER`",
+            "judge": f"the report of `dialint eval judge DATASET --judge local:{folder} "
+            f"--against local:{registry.folder / current.id} --out REPORT.json`",
+        }
+        raise ConfigError("E_OPTION", f"--gold: what it is compared on with {current.id}, {how[source.kind]}")
+    compared_with = current.id if gates and current is not None else None
     if share < WHOLE:
-        registry.promote(source, prepare, by=by, share=share, gates=gates)
+        registry.promote(source, prepare, by=by, share=share, gates=gates, compared_with=compared_with)
         print_line(
             f"{source.kind} {source.id} scores {f'{share} %' if share else 'aside'} beside the current one"
         )
         return 0
-    pointer = registry.promote(source, prepare, by=by, gates=gates)
+    pointer = registry.promote(source, prepare, by=by, gates=gates, compared_with=compared_with)
     before = f"; before it {pointer.earlier[-1]}" if pointer.earlier else ""
     print_line(f"current {source.kind}: {pointer.id}{before}")
     return 0
@@ -130,8 +135,9 @@ N_TIMED = 64
 """Dialogues that are scored for the throughput."""
 
 
-def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], registry: Registry) -> list[Gate]:
+def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: Path | None) -> list[Gate]:
     """The gates of a scan beside the one in use: of the registry, or the embedded one."""
+    from dialint.detector.artifacts import sha256_file
     from dialint.detector.interface import Detector, DetectorConfig
     from dialint.detector.judge.config import JudgeConfig
     from dialint.detector.pipeline import load_detector
@@ -143,19 +149,22 @@ def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], registry: Registry
     from dialint.eval.results import read_examples, score_examples
     from dialint.eval.run import evaluate_against
 
-    pointer = registry.current()
-    folders = (source.folder, EMBEDDED if pointer is None else registry.folder / pointer.id)
-    configs = [DetectorConfig(release=folder) for folder in folders]
+    if len({path.stem for path in gold}) < len(gold):
+        raise ConfigError("E_OPTION", "--gold: two files have the same name; rename one")
+    configs = [DetectorConfig(release=folder) for folder in (source.folder, current or EMBEDDED)]
     mine, theirs = map(load_detector, configs)
     sets, examples = {}, list[Example]()
     for path in gold:
         own = list(read_examples(path))
         if not own:
             raise ConfigError("E_EXAMPLE", f"{path}: holds no example")
+        if any(example.split == "train" for example in own):
+            raise ConfigError("E_EXAMPLE", f"{path}: of the split train; name held-out dialogues")
         results = [score_examples(each, own) for each in (mine, theirs)]
-        sets[path.stem], _ = evaluate_against(
+        content, _ = evaluate_against(
             mine, results[0], {"current": theirs}, {"current": results[1]}, rounds=1000
         )
+        sets[path.stem] = {"sha256": sha256_file(path), **content}
         examples += own
     dialogues = [example.dialogue for example in examples[:N_TIMED]]
 
@@ -177,16 +186,19 @@ def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], registry: Registry
     ]
 
 
-def _judge_gates(source: VerifiedFolder, gold: Sequence[Path]) -> list[Gate]:
+def _judge_gates(source: VerifiedFolder, gold: Sequence[Path], current: Path | None) -> list[Gate]:
     from dialint.detector.artifacts import read_object
     from dialint.eval.gates import judge_gates
 
-    gates, folder = list[Gate](), source.folder.resolve()
+    def is_in(folder: Path | None) -> Callable[[str], bool]:
+        return lambda name: folder is None or Path(name.partition(":")[2]).resolve() == folder.resolve()
+
+    gates = list[Gate]()
     for path in gold:
         report = read_object(path)
         if report is None or report.get("kind") != "judges":
             raise ConfigError("E_EXAMPLE", f"{path}: no report of `dialint eval judge --out`")
-        gates += judge_gates(report, lambda name: Path(name.partition(":")[2]).resolve() == folder)
+        gates += judge_gates(report, is_in(source.folder), is_in(current))
     return gates
 
 
@@ -210,7 +222,8 @@ def list_() -> None:
     for kind in KINDS:
         registry = Registry(kind)
         pointer = registry.current()
-        lines, rollout = {line.id: line for line in registry.history()}, registry.rollout()
+        lines = {line.before if line.action == "rollback" else line.id: line for line in registry.history()}
+        rollout = registry.rollout()
         for name in registry.ids():
             mark = "current" if pointer is not None and pointer.id == name else ""
             if rollout is not None and rollout.id == name:

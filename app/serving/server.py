@@ -30,7 +30,7 @@ from dialint.app.output import escape_controls, print_status
 from dialint.detector.artifacts import create_private, disk_errors, make_output_folder
 from dialint.detector.engines.judge_folder import read_judge
 from dialint.detector.engines.model_server import parse_address, parse_models
-from dialint.detector.errors import ConfigError, UserError, WorldError
+from dialint.detector.errors import ConfigError, DialintError, UserError, WorldError
 from dialint.detector.judge.prompt import Evidence, Reader
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
@@ -130,8 +130,7 @@ def sample_request(model: str, sample: int = 0) -> dict[str, Any]:
 
 def swap_adapter(client: ServerClient, name: str, folder: Path) -> None:
     """Make a running vLLM server answer by the adapter in `folder` when asked as `name`, and prove that it
-    acts: to one of `SAMPLES` it must answer otherwise than its base. If it does not, the old adapter comes
-    back.
+    acts: to one of `SAMPLES` it must answer otherwise than its base. If not, the old adapter comes back.
 
     vLLM loads the new adapter beside the old one and exchanges them between two steps of its engine; no
     request is refused or repeated, and one that is being answered is finished by the new weights. `folder` is
@@ -168,15 +167,20 @@ def swap_adapter(client: ServerClient, name: str, folder: Path) -> None:
         )
     if reply.status != 200:
         raise _refusal(client, reply, f"to load {judge.folder.name}; its log says why")
-    if _served_folder(client, name) != judge.folder:
-        raise WorldError("E_SERVER", f"{client.address}: does not show {name} with its new folder")
-    cards = parse_models(client.ask("/v1/models").body)
-    base_name = next((card.parent for card in cards if card.id == name and card.parent), cards[0].id)
-    if any(_answer(client, name, n) != _answer(client, base_name, n) for n in range(len(SAMPLES))):
-        return
-    if before is not None:
-        client.ask("/v1/load_lora_adapter", {**content, "lora_path": str(before)})
-    raise ConfigError("E_ADAPTER", f"{folder}: served, it answers as its base does, so it does not act")
+    try:
+        if _served_folder(client, name) != judge.folder:
+            raise WorldError("E_SERVER", f"{client.address}: does not show {name} with its new folder")
+        cards = parse_models(client.ask("/v1/models").body)
+        base_name = next((card.parent for card in cards if card.id == name and card.parent), cards[0].id)
+        if all(_answer(client, name, n) == _answer(client, base_name, n) for n in range(len(SAMPLES))):
+            raise ConfigError(
+                "E_ADAPTER", f"{folder}: served, it answers as its base does, so it does not act"
+            )
+    except DialintError:
+        if before is not None:
+            with suppress(DialintError):
+                client.ask("/v1/load_lora_adapter", {**content, "lora_path": str(before)})
+        raise
 
 
 def _answer(client: ServerClient, name: str, sample: int) -> str:

@@ -24,6 +24,7 @@ from sqlalchemy import text as sql_text
 from sqlalchemy.exc import DBAPIError
 
 from dialint.detector.records import Record
+from dialint.detector.registry import Registry
 from dialint.labeling.store.database import schema
 from dialint.labeling.store.database.audit import Head, canonical_json
 from dialint.labeling.store.database.changes import WORDS
@@ -163,12 +164,15 @@ def _erase(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
 
 
 def erase(store: Store, actor: str, ids: Sequence[str], reason: str) -> Proof:
-    """Delete up to 1,000 dialogues everywhere in the store, in one transaction; return the proof.
+    """Delete up to 1,000 dialogues everywhere in the store, in one transaction, before that what a roll-out
+    on this machine scored aside of them; return the proof.
 
     Raises:
         NotAllowed: the actor is no admin, or spoke in one of the dialogues.
         StoreRefused: a dialogue is not in the store, or there is no reason; nothing was deleted.
     """
+    store.read(lambda transaction: _check(transaction, actor, ids, reason))
+    Registry("scan").erase(frozenset(ids))
     digests = _erase(store, actor, ids, reason)
     return read_proof(store, actor, digests)
 

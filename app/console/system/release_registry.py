@@ -25,7 +25,14 @@ from dialint.app.console.tables import Cell, select, show_table
 from dialint.app.console.text import code_title, safe_markdown
 from dialint.detector.artifacts import MANIFEST
 from dialint.detector.errors import ConfigError, DialintError
-from dialint.detector.registry import KINDS, Registry, ReleaseKind, VerifiedFolder, verify_folder
+from dialint.detector.registry import (
+    KINDS,
+    WHOLE,
+    Registry,
+    ReleaseKind,
+    VerifiedFolder,
+    verify_folder,
+)
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.api import Store
@@ -86,7 +93,7 @@ def list_releases() -> tuple[list[ReleaseEntry], list[DialintError]]:
         registry = Registry(kind)
         try:
             pointer = registry.current()
-            at = {line.id: line.at for line in registry.history()}
+            at = {line.id: line.at for line in registry.history() if line.share == WHOLE}
         except DialintError as damaged:
             problems.append(damaged)
             continue
@@ -264,9 +271,8 @@ def _show_rollback(store: Store, account: Account) -> None:
     before: dict[ReleaseKind, str] = {}
     for kind in KINDS:
         with suppress(DialintError):  # a damaged one, which the page names above
-            pointer = Registry(kind).current()
-            if pointer is not None and pointer.earlier:
-                before[kind] = f"{kind}: {pointer.id} → {pointer.earlier[-1]}"
+            if steps := _rollback_steps(kind):
+                before[kind] = f"{kind}: {' → '.join(steps)}"
     if not before:
         st.info(_("There is no release before the current one to go back to."))
         return
@@ -279,19 +285,31 @@ def _show_rollback(store: Store, account: Account) -> None:
         _confirm(reason, sure, lambda: roll_back(store, account.id, kind, reason.strip()))
 
 
+def _rollback_steps(kind: ReleaseKind) -> tuple[str, str] | None:
+    """The release that a rollback takes back, and the one that is current after it."""
+    registry = Registry(kind)
+    pointer, rollout = registry.current(), registry.rollout()
+    if pointer is None or (rollout is None and not pointer.earlier):
+        return None
+    return (pointer.id, pointer.earlier[-1]) if rollout is None else (rollout.id, pointer.id)
+
+
 def promote(store: Store, actor: str, name: str, reason: str) -> str:
     """Make a release the current one; a refusal is recorded, too. Returns the notice."""
     with _recorded(store, actor, "promote", name, reason):
         source = find_candidate(name)
         registry = Registry(source.kind)
-        passed = any(line.gates and line.id == source.id for line in registry.history())
-        if registry.current() is not None and not passed:
+        current, rollout = registry.current(), registry.rollout()
+        passed = rollout is not None and rollout.fingerprint == source.fingerprint
+        if current is not None and current.id != source.id and not passed:
             raise ConfigError(
                 "E_RELEASE",
                 "{id} has passed no gates yet: `dialint release promote FOLDER --gold SETS --by NAME`",
                 id=source.id,
             )
-        pointer = registry.promote(source, by=actor)
+        gates = rollout.gates if rollout is not None and passed else ()
+        compared_with = None if current is None else current.id
+        pointer = registry.promote(source, by=actor, gates=gates, compared_with=compared_with)
     return _("{name} is current now.").format(name=pointer.id)
 
 
@@ -307,8 +325,7 @@ def _recorded(store: Store, actor: str, action: Change, name: str, reason: str) 
 
 def roll_back(store: Store, actor: str, kind: ReleaseKind, reason: str) -> str:
     """Make the earlier release of a kind current again; a refusal is recorded, too. Returns the notice."""
-    pointer = Registry(kind).current()
-    name = f"{kind}/{pointer.earlier[-1] if pointer is not None and pointer.earlier else '-'}"
+    name = f"{kind}/{(_rollback_steps(kind) or '-')[-1]}"
     with _recorded(store, actor, "rollback", name, reason):
         pointer = Registry(kind).rollback(by=actor, reason=reason)
     return _("{name} is current again.").format(name=pointer.id)
@@ -338,10 +355,12 @@ def _show_history(store: Store, account: Account) -> None:
     for kind in KINDS:
         with suppress(DialintError):
             history = Registry(kind).history()
-            rows += [(line.at, kind, line.action, line.before or "–", line.id) for line in history]
+            for line in history:
+                action = line.action if line.share == WHOLE else f"{line.action} {line.share} %"
+                rows.append((line.at, kind, action, line.before or "–", line.id, line.by, line.reason))
     if rows:
         with st.expander(_("The registry’s own history, by the command line, too")):
             show_table(
-                (_("When"), _("Kind"), _("What"), _("Before"), _("Current since")),
+                (_("When"), _("Kind"), _("What"), _("Before"), _("After"), _("Who"), _("Reason")),
                 sorted(rows, reverse=True)[:100],
             )

@@ -15,15 +15,17 @@ from dialint.app.commands.explain import replay
 from dialint.app.commands.release import list_, promote, rollback
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.artifacts import sha256_file
 from dialint.detector.calibration import CodeRelease
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.interface import DetectorConfig, PlainDetector
 from dialint.detector.pipeline import load_detector
-from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
-from dialint.detector.registry import Gate, Registry
+from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
+from dialint.detector.registry import Gate, Registry, verify_folder
 from dialint.detector.rollout import MAX_FAILED, RolloutDetector, is_of_candidate
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import parse_verdicts, read_verdicts
+from dialint.eval.breakdowns import compare_in_sequence
 from dialint.eval.gates import attack_gate, judge_gates, scan_gates, throughput_gate
 from dialint.eval.results import score_examples
 from dialint.eval.run import EvalConfig, evaluate_against
@@ -67,31 +69,51 @@ class TableDetector(PlainDetector):
 
 ERRORS = [(i, t, CODES[t == 5]) for i in range(N) for t in (1, 3, 5)]
 """Turn 7 is clean everywhere, turn 5 has the other code."""
+UNJUDGED = {
+    "findings": (),
+    "probabilities": {t: {} for t in (1, 3, 5, 7)},
+    "not_judged": (NotJudged(language="de", turns=(1, 3, 5, 7), codes=CODES),),
+}
+"""A verdict on a dialogue in a language that no code covers any more."""
 FALSE = [(i, 7, "T1") for i in range(0, N, 40)]
 GOOD: Table = {**dict.fromkeys(ERRORS, 0.99), **dict.fromkeys(FALSE, 0.6)}
 
 
-def make_examples() -> list[Example]:
+def make_examples(n: int = N, n_rare: int = N) -> list[Example]:
     turns = tuple(Turn(index=i, role=("customer", "agent")[i % 2], text="word") for i in range(8))
     return [
         Example(
             dialogue=Dialogue(
-                id=f"s:{i}", turns=turns, language="en", channel=("chat", "mail", "phone", "web")[i // 2 % 4]
+                id=f"s:{i}",
+                turns=turns,
+                language="en",
+                channel=("{chat}", "mail", "phone", "web")[i // 2 % 4],
             ),
             labels=tuple(
                 Label(dialogue_id=f"s:{n}", turn=t, code=c, probability=1.0, method="hand")
-                for n, t, c in ERRORS[3 * i : 3 * i + 3]
+                for n, t, c in ERRORS[3 * i : 3 * i + 2 + (i < n_rare)]
             ),
             split="test",
         )
-        for i in range(N)
+        for i in range(n)
     ]
 
 
-def failed_gates(candidate: Table, current: Table = GOOD, promised: float = 2.0) -> list[str]:
-    examples = make_examples()
+def failed_gates(
+    candidate: Table,
+    current: Table = GOOD,
+    promised: float = 2.0,
+    n: int = N,
+    n_unjudged: int = 0,
+    n_rare: int = N,
+) -> list[str]:
+    examples = make_examples(n, n_rare)
     mine, theirs = TableDetector("new", candidate), TableDetector("old", current)
     results, others = score_examples(mine, examples), score_examples(theirs, examples)
+    results = [
+        (example, verdict if i >= n_unjudged else verdict.model_copy(update=UNJUDGED))
+        for i, (example, verdict) in enumerate(results)
+    ]
     content, _ = evaluate_against(mine, results, {"current": theirs}, {"current": others}, rounds=200)
     scan = tiny.release_info().codes["T1"].scan
     assert scan is not None
@@ -100,7 +122,7 @@ def failed_gates(candidate: Table, current: Table = GOOD, promised: float = 2.0)
     codes = {"T1": CodeRelease(scan=scan.model_copy(update={"contract": contract}))}
     return [
         gate.name.split()[0]
-        for gate in scan_gates({"gold": content}, "current", codes)
+        for gate in scan_gates({"gold": {"sha256": "0" * 64, **content}}, "current", codes)
         if not gate.passed
     ]  # fmt: skip
 
@@ -126,6 +148,21 @@ def test_each_gate_fails_alone(name: str) -> None:
     assert CANDIDATES[name]() == ([name] if name else [])
 
 
+def test_what_is_missing_fails_the_gold_set() -> None:
+    """Before: two releases that find the same passed on a single dialogue, and errors that the candidate does not
+    judge any more were left out of its recall."""
+    assert failed_gates(GOOD, n=100) == ["gold"]
+    assert failed_gates(GOOD, n_unjudged=10) == ["gold"]
+
+
+@pytest.mark.parametrize(("n_rare", "failed"), [(5, []), (20, ["gold", "codes"])])
+def test_a_rare_code_is_no_evidence(n_rare: int, failed: list[str]) -> None:
+    """Before: one missed error of a code that one dialogue has was worse beyond chance."""
+    current = {each: 0.99 for each in ERRORS if each[2] == "T1" or each[0] < n_rare}
+    candidate = {each: p for each, p in current.items() if each[2] == "T1"}
+    assert failed_gates(candidate, current, n_rare=n_rare) == failed
+
+
 def test_gates_on_attacks_time_and_judges() -> None:
     def figures(rate: float) -> dict[str, Any]:
         return {"hide": {"all": {"trials": 100, "rate": rate, "rate_95": [rate - 0.05, rate + 0.05]}}}
@@ -135,25 +172,32 @@ def test_gates_on_attacks_time_and_judges() -> None:
     assert throughput_gate(1.4, 1.0).passed
     assert not throughput_gate(1.6, 1.0).passed
 
-    def judged(low: float, error: float, name: str = "local:new") -> list[bool]:
+    def judged(
+        low: float, error: float, name: str = "local:new", other: str = "local:old", n: int = 200
+    ) -> list[bool]:
         own = {
+            "dialogues_with_findings": n,
+            "dialogues_with_errors": n,
             "readable": 1.0,
             "calibration_error": error,
             "calibration_error_95": [error - 0.01, error + 0.01],
         }
         row = {"difference": 0.01, "low": low, "high": 0.03}
         report = {
-            "judges": {name: own, "local:old": {**own, "calibration_error": 0.03}}, "split": "test",
-            "differences": {"local:old": {"precision": row, "recall": row}},
+            "judges": {name: own, other: {**own, "calibration_error": 0.03}}, "split": "test",
+            "differences": {other: {"precision": row, "recall": row}},
         }  # fmt: skip
-        return [gate.passed for gate in judge_gates(report, lambda each: each == "local:new")]
+        return [gate.passed for gate in judge_gates(report, "local:new".__eq__, "local:old".__eq__)]
 
     assert judged(-0.01, 0.04) == [True, True]
     assert judged(-0.05, 0.04) == [False, True]
     assert judged(-0.01, 0.20) == [True, False]
     assert judged(-0.01, 0.04, "local:other") == [False]
+    assert judged(-0.01, 0.04, other="local:worst") == [False]
+    assert judged(-0.01, 0.04, n=60) == [False, True]
 
 
+N_LOG = 160
 WORDS = ["w3 order w7 refund", "w90 w14 hello", "w5 w6 refund w120 order", "w33 w2 w150"]
 
 
@@ -170,7 +214,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 for t in range(6)
             ],
         }
-        for i in range(40)
+        for i in range(N_LOG)
     ]
     Path("log.jsonl").write_text("".join(json.dumps(each) + "\n" for each in dialogues))
     return tmp_path / "home"
@@ -223,8 +267,14 @@ def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.Capt
     deaf = make_release("deaf", threshold=0.999)
     gold = label_by(old)
     assert promote(old, by="lea") == 0
-    with pytest.raises(ConfigError, match="--gold"):
+    with pytest.raises(ConfigError, match=r"--gold.*`dialint export dataset"):
         promote(new, by="lea")
+    train = Path("train.jsonl")
+    train.write_text(gold.read_text().replace('"split":"test"', '"split":"train"'))
+    with pytest.raises(ConfigError, match="held-out"):
+        promote(new, by="lea", gold=(train,))
+    with pytest.raises(ConfigError, match="same name"):
+        promote(new, by="lea", gold=(gold, Path("other/gold.jsonl")))
     with pytest.raises(ConfigError, match="--by"):
         promote(new, by=" ", gold=(gold,))
     capsys.readouterr()
@@ -236,25 +286,39 @@ def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.Capt
     line = registry.history()[-1]
     assert (line.by, line.share) == ("lea", 0)
     assert [gate.name for gate in line.gates] == [
-        "gold gold", "codes", "calibration", "contract", "fairness", "attacks", "throughput"
+        f"gold gold {sha256_file(gold)[:8]}", "codes", "calibration", "contract", "fairness", "attacks", "throughput"
     ]  # fmt: skip
     assert {each.release for each in score("shadow.jsonl")} == {"old"}
     aside = registry.shadow_file(line.id)
     assert {each.release for each in parse_verdicts(aside.read_bytes().splitlines())} == {"new"}
+    with aside.open("ab") as file:
+        file.write(b'{"dialogue_id":"s:2')  # a kill
+    registry.erase({"s:1"})
+    left = {each.dialogue_id for each in parse_verdicts(aside.read_bytes().splitlines())}
+    assert left == {f"s:{i}" for i in range(N_LOG)} - {"s:1"}
+    with pytest.raises(OutputRefused, match="not current any more"):
+        registry.promote(verify_folder(new), compared_with="another")
     assert promote(new, by="max", share=30) == 0
     list_()
     assert "scores 30 %" in capsys.readouterr().out
     verdicts = score("part.jsonl")
     chosen = {each.dialogue_id for each in verdicts if each.release == "new"}
     assert chosen == {each.dialogue_id for each in verdicts if is_of_candidate(each.dialogue_id, 30)}
-    assert 0 < len(chosen) < 40
+    assert 0 < len(chosen) < N_LOG
     assert chosen <= {each.dialogue_id for each in verdicts if is_of_candidate(each.dialogue_id, 50)}
     assert replay(min(chosen), Path("part.jsonl")) == 0
     assert promote(new, by="max") == 0
     assert {each.release for each in score("all.jsonl")} == {"new"}
     assert not aside.exists()
+    aside.write_text("")  # of a run that goes on, or left by a kill
     rollback("scan", by="max", reason="too many appeals")
     assert registry.history()[-1].reason == "too many appeals"
+    assert not aside.exists()
+    capsys.readouterr()
+    list_()
+    (row,) = [each for each in capsys.readouterr().out.splitlines() if "too many appeals" in each]
+    assert "new-" in row
+    assert "old-" not in row
     assert {each.release for each in score("again.jsonl")} == {"old"}
 
 
@@ -263,8 +327,6 @@ def test_a_rollout_is_taken_back_by_itself(home: Path, capsys: pytest.CaptureFix
     registry = Registry("scan")
     promote(old, by="lea")
     gates = (Gate(name="x", passed=True, detail=""),)
-    from dialint.detector.registry import verify_folder
-
     registry.promote(verify_folder(new), by="lea", share=50, gates=gates)
     rollout = registry.rollout()
     assert rollout is not None
@@ -272,7 +334,7 @@ def test_a_rollout_is_taken_back_by_itself(home: Path, capsys: pytest.CaptureFix
     assert {each.release for each in score("v.jsonl")} == {"old"}
     assert registry.rollout() is None
     line = registry.history()[-1]
-    assert (line.action, line.by) == ("rollback", "dialint")
+    assert (line.action, line.by, line.before) == ("rollback", "dialint", rollout.id)
     assert "config.json" in line.reason
     reasons: list[str] = []
     broken = TableDetector("new", {}, is_broken=True)
@@ -291,6 +353,14 @@ def test_a_builder_is_stopped_by_what_is_worse_and_by_nothing_else(home: Path) -
     config = EvalConfig(against=("old",), rounds=0, fail_worse=0.05)
     assert evaluate_run(gold, config=config, detector=DetectorConfig(release=deaf)) == 1
     assert evaluate_run(gold, config=config, detector=DetectorConfig(release=old)) == 0
+    with pytest.raises(ConfigError, match="--against"):
+        evaluate_run(gold, config=EvalConfig(fail_worse=0.05))
+    examples = make_examples(60)
+    results, broken = (
+        score_examples(TableDetector("x", GOOD, is_broken=each), examples) for each in (False, True)
+    )
+    assert compare_in_sequence(broken, results, ())["e_value"] > 20
+    assert compare_in_sequence(results, results, ())["e_value"] == 1.0
 
 
 def test_a_verdict_is_made_again_or_what_differs_is_named(

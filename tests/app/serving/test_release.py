@@ -19,6 +19,7 @@ from patience import wait_for
 
 from dialint.app.commands import release
 from dialint.app.commands.release import NO_SWAP, SwapConfig, list_, rollback, verify
+from dialint.app.serving import server as serving
 from dialint.app.serving.server import ServerClient
 from dialint.detector.artifacts import MANIFEST, file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, UserError, WorldError
@@ -210,13 +211,21 @@ def test_a_refused_swap_leaves_the_pointer(
 
 
 def test_an_adapter_that_answers_as_its_base_is_not_served(
-    home: Path, make_judge: Make, fake_server: FakeServer
+    home: Path, make_judge: Make, fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor is one that gives no answer."""
     promote(make_judge("first"))
     before = resolve_release("judge", "current")
+
+    def refuse(*_: object) -> str:
+        raise WorldError("E_SERVER", "no answer")
+
     with fake_server({"judge": str(before)}) as (address, handler):
         with pytest.raises(ConfigError, match="it does not act"):
             promote(make_judge("idle", weights=b"0"), swap=SwapConfig(server=address))
+        monkeypatch.setattr(serving, "_answer", refuse)
+        with pytest.raises(WorldError, match="no answer"):
+            promote(make_judge("mute", weights=b"2"), swap=SwapConfig(server=address))
         assert handler.adapters == {"judge": str(before)}
     assert resolve_release("judge", "current") == before
 

@@ -15,6 +15,7 @@ from patience import WAIT_S
 from sqlalchemy import select, text
 
 from dialint.detector.records import Dialogue, Label, Turn
+from dialint.detector.registry import Registry
 from dialint.labeling.exchange.store_export import export_annotations
 from dialint.labeling.store import (
     accounts,
@@ -112,8 +113,14 @@ def rows_of(store: Store) -> dict[str, list[Any]]:
     )
 
 
-def test_nothing_of_a_dialogue_is_left_and_nothing_else_is_lost(store: Store) -> None:
+def test_nothing_of_a_dialogue_is_left_and_nothing_else_is_lost(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIALINT_HOME", str(tmp_path))
     names = populate(store)
+    aside = Registry("scan").shadow_file("new")
+    aside.parent.mkdir(parents=True)
+    aside.write_text("".join(f'{{"dialogue_id":"{name}"}}\n' for name in (names[0], "other")))
     before = rows_of(store)
     preview = erasure.preview(store, "ada", names)
     about = "dialogues verdicts annotations tasks leases drafts gold labels appeals notes"
@@ -123,6 +130,7 @@ def test_nothing_of_a_dialogue_is_left_and_nothing_else_is_lost(store: Store) ->
     proof = erasure.erase(store, "ada", names, REASON)
 
     assert proof.counts == preview
+    assert aside.read_text() == '{"dialogue_id":"other"}\n'
     after = rows_of(store)
     assert {table: len(before[table]) - len(after[table]) for table in preview} == preview
     log = "\n".join(str(row) for row in after.pop("audit"))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import tiny
 import yaml
 from console_records import make_finding, make_verdict
 
@@ -18,9 +19,9 @@ from dialint.app.console.system.threshold import apply_threshold
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns, read_overrides, update_overrides
-from dialint.detector.registry import Registry
+from dialint.detector.registry import Gate, Registry, verify_folder
 from dialint.detector.release import EMBEDDED
-from dialint.eval.judgements import read_sheet
+from dialint.eval.tally import read_sheet
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NotAllowed
@@ -72,6 +73,28 @@ def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened:
     ]  # fmt: skip
     (embedded, promoted), problems = release_registry.list_releases()
     assert (embedded.in_use, promoted.in_use, promoted.name, problems) == (False, True, first.id, [])
+
+
+def test_a_roll_out_is_taken_back_and_only_it_is_promoted(store: Store, opened: Path) -> None:
+    """Before: the audit log and the form named another release than the one that was taken back, and what had once
+    passed the gates and was taken back could be promoted."""
+    promote(store, "lea", "good", REASON)
+    registry = Registry("scan")
+    first = registry.current()
+    assert first is not None
+    other = verify_folder(tiny.write_release(opened / "other"))
+    registry.promote(other, share=5, gates=(Gate(name="x", passed=True, detail=""),))
+    assert release_registry._rollback_steps("scan") == (other.id, first.id)
+    roll_back(store, "lea", "scan", REASON)
+    assert list_changes(store, "lea")[0].release == f"scan/{first.id}"
+    assert registry.rollout() is None
+    line = registry.history()[-1]
+    assert (line.before, line.id) == (other.id, first.id)
+    with pytest.raises(ConfigError, match="no gates"):
+        promote(store, "lea", f"scan/{other.id}", REASON)
+    registry.promote(other, share=5, gates=(Gate(name="x", passed=True, detail=""),))
+    promote(store, "lea", f"scan/{other.id}", REASON)
+    assert registry.history()[-1].gates[0].name == "x"
 
 
 def test_the_page_shows_reports_and_promotes_after_a_reason(
