@@ -101,7 +101,10 @@ EVAL: Commands = {
     "judge": ("dialint.eval.judge:judge", "Evaluate judges on labelled dialogues."),
     "attack": ("dialint.eval.attack.run:attack", "Measure how text in dialogues can steer verdicts."),
     "spot-check": ("dialint.eval.spot_check:spot_check", "Draw findings and turns for a person to judge."),
-    "tally": ("dialint.eval.tally:tally", "Precision and recall from a judged spot check."),
+    "contract": (
+        "dialint.eval.contract:contract",
+        "Guarantee precision or recall by people's decisions.",
+    ),
 }
 SERVE: Commands = {
     "vllm": ("dialint.app.commands.serve:vllm", "Serve a judge by vLLM, in its own environment.")

@@ -14,20 +14,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dialint.detector.calibration import CheckPrecision, CodeRelease, round_probability
-from dialint.detector.checks import append_proof, proof_name
+from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
+from dialint.detector.checks import append_proof, proof_name, proof_names
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain, LogProfile
 from dialint.detector.masking import MaskedText
 from dialint.detector.overrides import NO_OVERRIDES, JudgedCode, Overrides
-from dialint.detector.records import Dialogue, Finding, Turn
+from dialint.detector.records import Dialogue, Finding, Source, Turn
 from dialint.detector.release import TurnCoverage
 from dialint.detector.taxonomy import Code, Taxonomy
 from dialint.detector.tool_use import call_lines
 
-Source = Literal["check", "policy", "scan", "judge"]
 Outcome = Literal["finding", "suggestion", "dropped"]
 
 FAR_LOG = "the log is far from what the release was calibrated on"
+OUTSIDE_CONTRACT = "outside the contract on this log"
 NO_POLICY = "no policy with rules for it applies to the dialogue"
 UNDONE = frozenset({"I2", "P1", "P3", "R2", "R3"})
 """Codes that accuse of what is not in the log, or of a call."""
@@ -114,6 +114,11 @@ class Rules:
         """The probability from which what the judge finds of a code may accuse."""
         return self.judged_codes[code].threshold if code in self.judged_codes else self.judge_threshold
 
+    def keeps_contract(self, code: str, source: Source, probability: float) -> bool:
+        """Whether a finding may accuse by the contract on the team's log, if there is one."""
+        contract = self.overrides.contract
+        return contract is None or contract.covers(code, source, round_probability(probability))
+
     def judged_probability(self, code: str, probability: float) -> float:
         return self.judged_codes[code].calibrate(probability) if code in self.judged_codes else probability
 
@@ -143,6 +148,8 @@ def decide(suspicions: Iterable[Suspicion], rules: Rules, facts: Facts) -> Decis
         stated = rules.overrides.spot_check.calibrate(suspicion.code, outcome, stated)
     best = replace(best, probability=probability, stated=stated)
     why = rules.overrides.demotions.get(suspicion.code)
+    if why is None and not rules.keeps_contract(suspicion.code, suspicion.source, probability):
+        why = OUTSIDE_CONTRACT
     if outcome == "finding" and why is not None:
         best = replace(best, outcome="suggestion", proofs=(*best.proofs, f"demoted: {why}"))
     return best
@@ -244,8 +251,8 @@ TABLE: tuple[tuple[tuple[Source, ...], Rule], ...] = (
     (("scan",), _policy),
     (("judge",), _judge),
 )
-"""Which rules hold for which sources. A demotion by the team holds for all of them, and comes last, in
-`decide`: until then a spot check's figures are those of findings."""
+"""Which rules hold for which sources. A demotion by the team, or by the contract on its log, holds for all of
+them, and comes last, in `decide`: until then a spot check's figures are those of findings."""
 
 
 def deny(before: Outcome, code: str, name: str, rules: Rules) -> tuple[Outcome, str]:
@@ -256,6 +263,14 @@ def deny(before: Outcome, code: str, name: str, rules: Rules) -> tuple[Outcome, 
     if threshold is None or threshold > 1:
         return before, f"{proof}, but keeps no contract on {code}"
     return "suggestion", f"demoted: {proof}"
+
+
+def source_of_finding(finding: Finding) -> Source:
+    """What reported a finding or suggestion and gave it its probability, by the proofs in its reason."""
+    names = proof_names(finding)
+    if check := next((name for name in names if name.startswith("exact check")), ""):
+        return "policy" if check == f"exact check '{POLICY_CHECK}'" else "check"
+    return "judge" if any(name.startswith("judge") for name in names) else "scan"
 
 
 def drop_doubles(findings: Sequence[Finding], known: Sequence[Finding], taxonomy: Taxonomy) -> list[Finding]:

@@ -190,7 +190,7 @@ class DetectorConfig:
     write one. Without a measured precision a check only suggests."""
     overrides: Path | None = None
     """File (YAML or JSON) of what your team measured: codes that are only suggested, thresholds of your own,
-    a spot check of this log, a judge's contract. `dialint label demote`, `eval tally`, `eval judge` and the
+    a spot check of this log, contracts. `dialint label demote`, `eval contract`, `eval judge` and the
     Releases page of the console write it."""
     scan: Literal["auto", "off"] = "auto"
     """off: no model is loaded, and only exact checks and policies judge. Codes that only the scan finds are

@@ -7,14 +7,15 @@
       L1: 0.95
 
 `dialint score --overrides FILE` reads it, YAML or JSON. `dialint label demote` writes the section `demoted`,
-`dialint eval tally` writes `spot_check`, `dialint eval judge` writes `judge`, and the Releases page of the
-console offers files with `thresholds` and `spot_check`. It can take accusations of the release back and make
-none; only the judge's contract lets the judge accuse. Who wants more findings than a release's contract
-allows needs labels (`dialint train calibrate`).
+`dialint eval contract` writes `spot_check`, `contract` and `thresholds`, `dialint eval judge` writes `judge`,
+and the Releases page of the console offers files with `thresholds` and `spot_check`. It can take accusations
+of the release back and make none; only the judge's contract lets the judge accuse. Who wants more findings
+than a release's contract allows needs labels (`dialint train calibrate`).
 
 A spot check is the release's precision on a natural log, as people judged a sample of its findings: codes
 that are seldom right on this log are demoted, and stated probabilities are scaled to what was measured. What
 was judged only once or twice changes little: a factor is shrunk to that of all codes, and that one to 1.
+A contract is a guarantee for such a log: what is not in it is only suggested.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from pydantic import Field, ValidationError, model_validator
 from dialint.detector.artifacts import atomic_file, fingerprint
 from dialint.detector.calibration import MIN_PRECISION, CodeRelease, sigmoid
 from dialint.detector.errors import ConfigError, Message, ReleaseRefused
-from dialint.detector.records import Probability, Record
+from dialint.detector.records import Probability, Record, Source
 from dialint.detector.statistics import clopper_pearson_interval
 from dialint.detector.yaml_document import first_error, read_document
 
@@ -167,6 +168,40 @@ class NaturalPrecision(Record):
         return f"spot check of {self.judged_on}: {right} of {n} judged findings were right"
 
 
+class SourceContract(Record):
+    """From the stated probability `threshold` on, the findings of a code by one source are precise: of `n`
+    dialogues, one finding of each, `right` were."""
+
+    threshold: Probability
+    right: Count
+    n: Count
+
+
+class LogContract(Record):
+    """A guarantee for logs like the one of fingerprint `log`: with `confidence`, all `codes` at once have the
+    `precision` or more by the findings of a dialogue, on average over dialogues that have such findings.
+    What is not listed may only suggest."""
+
+    precision: Probability
+    confidence: Probability
+    log: str
+    judged_on: date
+    codes: dict[str, dict[Source, SourceContract]]
+
+    def covers(self, code: str, source: Source, probability: float) -> bool:
+        """Whether a finding of this probability, rounded as in a verdict, may accuse."""
+        kept = self.codes.get(code, {}).get(source)
+        return kept is not None and probability >= kept.threshold
+
+    @property
+    def summary(self) -> str:
+        names = (f"{code} by {source}" for code, kept in sorted(self.codes.items()) for source in kept)
+        return (
+            f"contract of {self.judged_on}, precision {self.precision:g} at confidence {self.confidence:g}: "
+            f"{', '.join(names) or 'nothing'} may accuse, all else is suggested"
+        )
+
+
 LEAST = 1e-6
 """Probabilities are taken to be this far from 0 and 1."""
 
@@ -214,20 +249,22 @@ class JudgeContract(Record):
 class Overrides(Record):
     """The content of the file. `demoted` maps codes whose findings become suggestions to why, in words
     without brackets; `thresholds` maps codes to the least probability of a finding of the scan; `spot_check`
-    is what people judged of the release's findings on this log; `judge` what a judge's probabilities are
-    worth. All but the last are of one `release`, as a probability of another one means something else."""
+    is what people judged of the release's findings on this log; `contract` says what keeps a precision on it;
+    `judge` is what a judge's probabilities are worth. All but the last are of one `release`, as a probability
+    of another one means something else."""
 
     kind: Literal["overrides"] = "overrides"
     release: str | None = None
     demoted: dict[str, Annotated[str, Field(pattern=r"^[^()]+$")]] = Field(default_factory=dict)
     thresholds: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default_factory=dict)
     spot_check: NaturalPrecision | None = None
+    contract: LogContract | None = None
     judge: JudgeContract | None = None
 
     @model_validator(mode="after")
     def _is_bound(self) -> Overrides:
-        if self.release is None and (self.demoted or self.thresholds or self.spot_check is not None):
-            raise ValueError("demoted, thresholds and spot_check need the release that they are of")
+        if self.release is None and (self.demoted or self.thresholds or self.spot_check or self.contract):
+            raise ValueError("demoted, thresholds, spot_check and contract need the release that they are of")
         if self.spot_check is not None and self.spot_check.release != self.release:
             raise ValueError(
                 f"the spot check judges {self.spot_check.release}, and the file is of {self.release}"

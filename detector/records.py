@@ -18,6 +18,8 @@ Role = Literal["customer", "agent", "bot", "system", "tool"]
 Severity = Literal["S1", "S2", "S3", "S4"]
 Scope = Literal["span", "turn", "dialogue"]
 Fault = Literal["agent", "bot", "template", "knowledge base", "tool", "customer"]
+Source = Literal["check", "policy", "scan", "judge"]
+"""What holds something for an error."""
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 JUDGED_ROLES: tuple[Role, ...] = ("agent", "bot")

@@ -1,271 +1,449 @@
-"""Fits what a release may claim: calibration and a threshold for each code, on a split of its own.
+"""What people's decisions guarantee on a log: thresholds that keep a precision or a recall.
 
-Calibration is Platt's: a logistic curve over the raw score. The threshold is the lowest one whose rate
-of false accusations stays under the wanted rate with the wanted confidence: an exact binomial bound,
-tested on a fixed grid of raw scores from the strictest down until it fails, so that testing many
-needs no correction. It assumes that clean units are independent; turns of one dialogue are so only nearly.
-Source: Platt 1999; Clopper and Pearson 1934; Angelopoulos et al. 2021, "Learn then Test", fixed sequence.
+    dialint eval contract spot.jsonl --sheet check/sheet.csv --precision 0.9 --overrides overrides.yaml
+    dialint eval contract verdicts.jsonl --labels labels.jsonl --recall 0.8
+
+Reads verdicts and either the judged sheet of a spot check or labels of all their dialogues, and changes no
+text. Without `--precision` and `--recall` it measures: precision by code, recall, and how far stated
+probabilities are from what was right.
+
+A threshold is tested by an exact binomial bound on one unit of each dialogue, chosen at random by its ids:
+turns of one dialogue depend on each other, dialogues do not. The thresholds of a code and source are tested
+in a fixed order, each at its part of the error rate and what the one before it did not need (fallback),
+codes and sources by Holm's step-down. What is tried depends on stated probabilities, never on answers.
+Source: Angelopoulos et al. 2021, "Learn then Test"; Wiens 2003 (fallback); Holm 1979; Clopper, Pearson 1934.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
+from cyclopts import Parameter
+from pydantic import Field
+from rich.table import Table
 
-from dialint.detector.calibration import Contract, NaturalThreshold, Scan
-from dialint.detector.records import Example
-from dialint.detector.statistics import Bools, Floats, clopper_pearson_upper
-from dialint.eval.results import source_of
+from dialint.detector.artifacts import fingerprint, read_manifest
+from dialint.detector.decide import source_of_finding
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.example_files import read_records
+from dialint.detector.option_ranges import command_options
+from dialint.detector.overrides import LogContract, SourceContract, read_overrides, update_overrides
+from dialint.detector.records import Label, Source, Verdict
+from dialint.detector.statistics import Estimate, bootstrap_estimate, clopper_pearson_upper
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.verdict_files import VerdictManifest, manifest_path, read_verdicts
+from dialint.eval.judgements import (
+    Judgement,
+    count_judgements,
+    judge_by_labels,
+    read_answers,
+    read_sheet,
+    read_spot_check,
+    summarize,
+)
+from dialint.eval.results import source_name
 
-MIN_PROBABILITY = 0.5
-"""Lowest probability of a finding, whatever the rate would allow."""
+PRECISION_GRID = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.0)
+"""Thresholds of findings that are tried, the strictest first."""
+RECALL_GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Thresholds from which an error is shown, the laxest first; at 1 what was reported is shown and no more."""
+MIN_BIN = 50
+"""Judged findings of a bin of the reliability table, at least."""
+MAX_DIFFERENCE = 0.05
+"""Difference of stated and measured precision in a bin that is flagged."""
 
-MIN_ERRORS = 8
-"""Errors in real dialogues from which a curve is fitted to them."""
-MIN_FLAGGED = 6
-"""Flagged turns from which their precision chooses a threshold."""
-
-ROUNDS = 100
-"""Steps of the fit of a curve, at most."""
-
-GRID = np.arange(20.0, -20.0, -0.05)
-"""Raw scores that may become a threshold, strictest first; fixed before any data are read."""
-
-
-def fit_contract(
-    truth: Floats | Bools,
-    scores: Floats,
-    per_100: float,
-    confidence: float = 0.9,
-    per: Literal["turn", "dialogue"] = "turn",
-) -> Scan:
-    """Calibration and contract of one code from its scores on a labelled split, shape (n,).
-
-    `truth` is 0 or 1, or the probability of an error: the curve is then fitted to that probability,
-    and for the contract an error is a probability above one half.
-    `per_100` is the rate of false accusations on 100 clean units that may not be passed. Without any
-    threshold that keeps it, the contract is None: the code may not be flagged, only suggested.
-    """
-    slope, offset = fit_platt(truth, scores)
-    truth = truth > 0.5
-    chosen = find_threshold(truth, scores, per_100, confidence)
-    even = (np.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - offset) / slope
-    chosen = None if chosen is None else max(chosen, float(even))
-    if chosen is None or not (scores[truth] >= chosen).any():
-        return Scan(slope=slope, offset=offset, contract=None)
-    promise = Contract(
-        threshold=float(1.0 / (1.0 + np.exp(-(slope * chosen + offset)))),
-        false_accusations_per_100=per_100,
-        confidence=confidence,
-        recall=float(np.mean(scores[truth] >= chosen)),
-        n_errors=int(truth.sum()),
-        n_clean=int((~truth).sum()),
-        per=per,
-    )
-    return Scan(slope=slope, offset=offset, contract=promise)
+Name = TypeVar("Name", bound=tuple[str, str])
+Sources = Mapping[tuple[str, int, str], Source]
+"""What reported each dialogue, turn and code."""
 
 
-def fit_natural_curve(scan: Scan | None, truth: Floats, scores: Floats) -> Scan:
-    """The scan of one code with its curve fitted to labelled turns of real dialogues, shape (n,).
+@command_options
+class ContractConfig:
+    """Options of `dialint eval contract`."""
 
-    `truth` is the probability of an error; turns in doubt (over 0.1, under 0.9) are left out. The contract of
-    `scan`, fitted on injected errors, keeps its score. With fewer errors than `MIN_ERRORS` the curve stays.
-
-    Raises:
-        ValueError: there is no scan, and too few errors to fit one.
-    """
-    decided = _is_decided(truth)
-    is_error, scores = truth[decided] > 0.5, scores[decided]
-    if int(is_error.sum()) < MIN_ERRORS:
-        if scan is None:
-            raise ValueError("too few errors")
-        return scan
-    slope, offset = fit_platt(is_error, scores)
-    if scan is None:
-        return Scan(slope=slope, offset=offset, contract=None)
-    contract = scan.contract
-    if contract is not None:
-        limit = math.log(contract.threshold / (1 - contract.threshold))
-        score = (limit - scan.offset) / scan.slope
-        threshold = max(_logistic(slope * score + offset), MIN_PROBABILITY)
-        contract = contract.model_copy(update={"threshold": threshold})
-    return scan.model_copy(update={"slope": slope, "offset": offset, "contract": contract})
+    sheet: Path | None = None
+    """The judged sheet of `dialint eval spot-check`, in the folder where it was made."""
+    labels: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = ()
+    """Labels as JSONL, one a line, of all dialogues of the verdicts; a dialogue without one has no error."""
+    precision: Annotated[float | None, Field(gt=0, lt=1)] = None
+    """Precision that every code and source must keep to accuse."""
+    recall: Annotated[float | None, Field(gt=0, lt=1)] = None
+    """Share of the errors of a code that findings and suggestions must show; needs --labels."""
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    """Confidence that all thresholds keep it at once."""
+    minutes: Annotated[float, Field(ge=0)] = 0.5
+    """Minutes that a person needs for one finding."""
+    overrides: Path | None = None
+    """File that the result is written into, for `dialint score --overrides`."""
+    taxonomy: Path | None = None
+    """The taxonomy file that the log was scored with, if it was not the packaged one."""
 
 
-def choose_natural_thresholds(
-    scan: Scan,
-    truth: Floats,
-    scores: Floats,
-    precision: float,
-    suggested: float,
-    corpora: Sequence[str],
-) -> Scan:
-    """The scan with thresholds by labelled turns of real dialogues, shape (n,), as `fit_natural_curve` gets
-    them. A finding needs a score from which on `precision` of the turns are errors, a suggestion one with
-    `suggested` among the turns that are no findings, and both hold in each corpus (`find_precise_threshold`);
-    no finding has a probability under `MIN_PROBABILITY`. `corpora` names the corpus of each turn, as "corpus"
-    or "corpus/part". Where there are several, that of findings has to be seen in two: what one alone shows
-    says nothing of another log.
+def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="*")] | None = None) -> None:
+    """Guarantee precision or recall on a log by what people decided about its findings, or measure both."""
+    from rich.console import Console
 
-    Where no threshold is precise enough the code makes no findings, unless its contract
-    lets so few turns pass that they show nothing (`MIN_FLAGGED`). With fewer errors than `MIN_ERRORS` nothing
-    changes.
-    """
-    decided = _is_decided(truth)
-    is_error, scores = truth[decided] > 0.5, scores[decided]
-    if int(is_error.sum()) < MIN_ERRORS:
-        return scan
-    corpora = np.asarray(corpora)[decided].tolist()
-    natural, contract = None, scan.contract
-    chosen = find_precise_threshold(is_error, scores, precision, corpora)
-    if chosen is not None:
-        chosen = max(chosen, (math.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - scan.offset) / scan.slope)
-        flagged = scores >= chosen
-        seen = Counter(corpus.partition("/")[0] for corpus in np.asarray(corpora)[flagged].tolist())
-        n_corpora = len({corpus.partition("/")[0] for corpus in corpora})
-        if sum(n >= MIN_FLAGGED for n in seen.values()) < min(2, n_corpora):
-            chosen = None
-    if chosen is None and contract is not None:
-        passing = sum(scan.probability(score) >= contract.threshold for score in scores)
-        contract = contract if passing < MIN_FLAGGED else None
-    if chosen is not None:
-        natural = NaturalThreshold(
-            threshold=scan.probability(chosen),
-            flagged=int(flagged.sum()),
-            right=int((flagged & is_error).sum()),
-            n_errors=int(is_error.sum()),
-            n_turns=len(is_error),
+    config = config or ContractConfig()
+    if not verdicts or (config.sheet is None) == (not config.labels):
+        raise ConfigError("E_OPTION", "name verdicts, and either --sheet or --labels")
+    if config.recall is not None and config.sheet is not None:
+        raise ConfigError("E_OPTION", "--recall needs --labels: drawn turns show few of the missed errors")
+    scored, log = _read(verdicts, needs_stated=config.sheet is None or config.precision is not None)
+    whole = {code for code, each in load_taxonomy(config.taxonomy).codes.items() if each.scope == "dialogue"}
+    labels = [label for path in config.labels for label in read_records(path, Label, "E_LABEL")]
+    console = Console(markup=False, emoji=False)
+    if config.sheet is not None:
+        sample, rows = read_spot_check(config.sheet), read_sheet(config.sheet)
+        judgements, result = read_answers(sample, rows)[0], count_judgements(sample, rows)
+        n_rows = len(sample.rows)
+    else:
+        judgements, result = judge_by_labels(scored, labels, log, whole)
+        n_rows = 0
+    for part in summarize(result, with_advice=config.precision is None):
+        console.print(part)
+    n_read = len(judgements) + result.turns.read
+    if n_read < n_rows:
+        console.print(f"{n_rows - n_read} of {n_rows} rows are not judged yet")
+    if result.release != scored[0].release:
+        raise InputRefused("E_FIELD", f"{config.sheet}: of {result.release}, not {scored[0].release}")
+    sources = {
+        (verdict.dialogue_id, each.turn, each.code): source_of_finding(each)
+        for verdict in scored
+        for each in (*verdict.findings, *verdict.suggestions)
+    }
+    if any((each.row.dialogue, each.row.turn, each.row.code) not in sources for each in judgements):
+        raise InputRefused("E_FIELD", f"{config.sheet}: was not drawn from these verdicts")
+    console.print(_show_reliability(reliability(judgements, sources)))
+    sections: dict[str, Any] = {}
+    if config.precision is not None:
+        kept = keep_precision(scored, judgements, sources, config.precision, config.confidence)
+        rest = [(row.n - row.left) * config.minutes for row in kept.values()]
+        title = f"Precision {config.precision:g} with confidence {config.confidence:g}"
+        console.print(_show(title, "findings", "accuse", kept, rest))
+        n, left = sum(row.n for row in kept.values()), sum(row.left for row in kept.values())
+        console.print(
+            f"{left:,} of {n:,} findings may accuse ({left / max(1, n):.0%}), the others are suggestions; to "
+            f"review these takes {sum(rest):,.0f} minutes"
         )
-    below = scores if chosen is None else np.where(scores >= chosen, -np.inf, scores)
-    lower = find_precise_threshold(is_error, below, suggested, corpora)
-    return scan.model_copy(
-        update={
-            "contract": contract,
-            "natural": natural,
-            "suggest_at": None if lower is None else scan.probability(lower),
-        }
-    )
+        codes: dict[str, Any] = defaultdict(dict)
+        for (code, source), row in kept.items():
+            if (trial := row.trial) is not None:
+                codes[code][source] = SourceContract(threshold=trial.threshold, right=trial.hits, n=trial.n)
+        sections["contract"] = LogContract(
+            precision=config.precision, confidence=config.confidence, log=result.log,
+            judged_on=result.judged_on, codes=dict(codes),
+        )  # fmt: skip
+    if config.recall is not None:
+        shown = keep_recall(scored, labels, whole, config.recall, config.confidence)
+        title = f"Recall {config.recall:g} with confidence {config.confidence:g}"
+        cost = [row.left * config.minutes for row in shown.values()]
+        console.print(_show(title, "errors", "shown", shown, cost))
+        before = read_overrides(config.overrides if config.overrides and config.overrides.exists() else None)
+        lowered = {code: row.trial.threshold for (code, _), row in shown.items() if row.trial}
+        lowered = {code: start for code, start in lowered.items() if start < 1}
+        sections["thresholds"] = {**before.thresholds, **lowered}
+    if config.overrides is not None:
+        if not n_read:
+            raise InputRefused("E_EMPTY", "nothing is judged, so there is nothing to write")
+        update_overrides(config.overrides, result.release, **(sections or {"spot_check": result}))
+        where = config.overrides
+        console.print(f"{where}: dialint score LOG --overrides {where}", soft_wrap=True)
 
 
-def _is_decided(truth: Floats) -> Bools:
-    """The turns whose label is not in doubt."""
-    decided: Bools = (truth <= 0.1) | (truth >= 0.9)
-    return decided
+def _read(paths: Sequence[Path], *, needs_stated: bool) -> tuple[list[Verdict], str]:
+    """The scored verdicts of several files, and the fingerprint of their logs."""
+    scored: list[Verdict] = []
+    hashes: list[str] = []
+    for path in paths:
+        scored += [verdict for verdict in read_verdicts(path) if verdict.status == "scored"]
+        work = read_manifest(manifest_path(path), expected=VerdictManifest).get("work", {})
+        hashes += [each["sha256"] for each in work.get("inputs", ())]
+        if needs_stated and work.get("release", {}).get("overrides", {}).get("spot_check"):
+            raise ConfigError("E_OPTION", f"{path}: scored with a spot check; score it without")
+    if not scored or len({verdict.release for verdict in scored}) > 1:
+        raise InputRefused("E_FIELD", "the verdicts are of several releases, or none is scored")
+    if len({verdict.dialogue_id for verdict in scored}) < len(scored):
+        raise InputRefused("E_FIELD", "two verdicts are of dialogues of the same id")
+    return scored, fingerprint(sorted(hashes))
 
 
-def find_precise_threshold(
-    truth: Bools, scores: Floats, precision: float, corpora: Sequence[str]
-) -> float | None:
-    """The lowest score of the grid at which `MIN_FLAGGED` turns or more are flagged and the share of errors
-    among them, smoothed as (right + 1) / (flagged + 2), is at least `precision`: of all turns, of those of
-    each corpus with `MIN_FLAGGED` flagged turns, and of the other corpora together, if they have so many.
-    None without any such score."""
-    order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    names, corpus = np.unique(np.asarray(corpora), return_inverse=True)
-    member = np.eye(len(names), dtype=int)[corpus[order]]  # (turns, corpora)
-    flagged_so_far = member.cumsum(axis=0)
-    right_so_far = (member * truth[order][:, None]).cumsum(axis=0)
-    chosen = None
-    for score in GRID:
-        n_flagged = int(np.searchsorted(-ranked, -score, side="right"))
-        if n_flagged < MIN_FLAGGED:
-            continue
-        flagged, right = flagged_so_far[n_flagged - 1], right_so_far[n_flagged - 1]
-        small = flagged < MIN_FLAGGED
-        flagged = np.array([n_flagged, *flagged[~small], flagged[small].sum()])
-        right = np.array([right.sum(), *right[~small], right[small].sum()])
-        if ((right + 1) / (flagged + 2) >= precision)[flagged >= MIN_FLAGGED].all():
-            chosen = float(score)
-    return chosen
+@dataclass(frozen=True)
+class Unit:
+    """A judged finding, a hit if it is right, or an error: the probability is compared with thresholds."""
+
+    dialogue: str
+    turn: int
+    probability: float
+    is_hit: bool = True
 
 
-def with_recall(scan: Scan, truth: Floats | Bools, scores: Floats) -> Scan:
-    """The scan with its contract's recall measured where findings begin, which labelled turns of real
-    dialogues may have raised: `truth` and `scores` of the set that the contract was fitted on, shape (n,)."""
-    errors = scores[truth > 0.5]
-    if scan.contract is None or scan.threshold is None or not len(errors):
-        return scan
-    threshold = scan.threshold
-    recall = float(np.mean([scan.probability(score) >= threshold for score in errors.tolist()]))
-    contract = scan.contract.model_copy(update={"recall": recall, "n_errors": len(errors)})
-    return scan.model_copy(update={"contract": contract})
+@dataclass(frozen=True)
+class Trial:
+    """A threshold on trial: `hits` of `n` dialogues by one unit each, and the share of hits of all units."""
+
+    threshold: float
+    hits: int
+    n: int
+    share: float
+
+    def passes(self, target: float, level: float) -> bool:
+        """Return whether the share over dialogues is `target` at least, with an error rate of `level`."""
+        if min(self.share, self.hits / max(1, self.n)) < target:
+            return False
+        return 1.0 - clopper_pearson_upper(self.n - self.hits, self.n, 1.0 - level) >= target
 
 
-def _logistic(logit: float) -> float:
-    return float(1.0 / (1.0 + np.exp(-logit)))
+@dataclass(frozen=True)
+class Kept:
+    """What a contract says of a code: the trial that passed, if one did, and the laxest one, of all `n`
+    findings or errors; how many findings accuse, or turns are shown, then; and how many dialogues are needed,
+    all of them hits, where they are too few."""
+
+    trial: Trial | None
+    laxest: Trial
+    n: int
+    left: int
+    needed: int
 
 
-def distinct_units(
-    scores: Sequence[Mapping[int, float]], examples: Sequence[Example], code: str, *, whole_dialogue: bool
-) -> tuple[Floats, Floats, list[str]]:
-    """Probability of an error, score and corpus of each distinct unit, shape (n,), from each example's scores
-    by turn. The corpus is the `source` that the dialogue's metadata name, else empty.
-
-    The same clean turn stands in a set several times, in twins and rounds: it counts once, with its
-    highest score, or the bound would rest on copies.
-    """
-    seen: dict[tuple[object, ...], tuple[float, str]] = {}
-    for index, (turns, example) in enumerate(zip(scores, examples, strict=True)):
-        if code in example.unlabelled:
-            continue
-        labelled = {label.turn: label.probability for label in example.labels if label.code == code}
-        corpus = str(example.dialogue.metadata.get("source", ""))
-        text = {turn.index: turn.text for turn in example.dialogue.turns}
-        units = [(labelled.get(turn, 0.0), text[turn], score) for turn, score in turns.items()]
-        if whole_dialogue:
-            units = [(max(labelled.values(), default=0.0), "", max(turns.values()))] if turns else []
-        for error, words, score in units:
-            key = (error, index if error else source_of(example), words)
-            seen[key] = max(score, seen.get(key, (score, ""))[0]), corpus
-    scored = np.array([score for score, _ in seen.values()])
-    return np.array([key[0] for key in seen], float), scored, [corpus for _, corpus in seen.values()]
+def _shuffle(units: Iterable[Unit]) -> list[Unit]:
+    """In an order that depends on the ids alone."""
+    return sorted(units, key=lambda unit: hashlib.sha256(f"{unit.dialogue}\0{unit.turn}".encode()).digest())
 
 
-def fit_platt(truth: Floats | Bools, scores: Floats) -> tuple[float, float]:
-    """Slope and offset of the logistic curve of greatest likelihood, with Platt's smoothed targets; where
-    truth is a probability, they are mixed in that proportion. Newton's method in bounded steps, halved where
-    they overshoot: scores of a few values only make it swing for ever."""
-    positives = float(truth.sum())
-    negatives = len(truth) - positives
-    target = truth * (positives + 1.0) / (positives + 2.0) + (1 - truth) / (negatives + 2.0)
-    design = np.column_stack((scores.astype(float), np.ones(len(scores))))
-
-    def loss(weights: Floats) -> float:
-        z = np.clip(design @ weights, -60, 60)
-        return float(np.sum(np.logaddexp(0.0, z) - target * z))
-
-    weights: Floats = np.array([1.0, 0.0])
-    for _ in range(ROUNDS):
-        p = 1.0 / (1.0 + np.exp(-np.clip(design @ weights, -60, 60)))
-        gradient = design.T @ (p - target)
-        curvature = (design * (p * (1 - p))[:, None]).T @ design + 1e-9 * np.eye(2)
-        step = np.linalg.solve(curvature, gradient)
-        step = step * min(1.0, 5.0 / (np.abs(step).max() + 1e-12))
-        before = loss(weights)
-        for _ in range(30):
-            if loss(weights - step) <= before + 1e-9 * abs(before):
-                break
-            step = step / 2
-        weights = weights - step
-        if np.abs(step).max() < 1e-9:
-            break
-    return max(float(weights[0]), 1e-6), float(weights[1])
+def _try(threshold: float, hits: Sequence[tuple[str, bool]]) -> Trial:
+    """The trial of units as their dialogues and whether they are hits; the first of a dialogue counts."""
+    first: dict[str, bool] = {}
+    for dialogue, is_hit in hits:
+        first.setdefault(dialogue, is_hit)
+    return Trial(threshold, sum(first.values()), len(first), sum(h for _, h in hits) / max(1, len(hits)))
 
 
-def find_threshold(truth: Bools, scores: Floats, per_100: float, confidence: float) -> float | None:
-    """The lowest score of the grid that keeps the rate, or None."""
-    clean = np.sort(scores[~truth])
-    if not len(clean):
-        return None
-    chosen = None
-    for score in GRID:
-        accused = len(clean) - int(np.searchsorted(clean, score, side="left"))
-        if clopper_pearson_upper(accused, len(clean), confidence) > per_100 / 100.0:
-            break
-        chosen = float(score)
-    return chosen
+def try_precision(units: Iterable[Unit], stated: Sequence[float]) -> list[Trial]:
+    """The thresholds of findings, the strictest first, without those that leave the same of all `stated`."""
+    ordered, trials, n_before = _shuffle(units), [], 0
+    for start in PRECISION_GRID:
+        n = sum(p >= start for p in stated)
+        if n > n_before:
+            trials.append(_try(start, [(u.dialogue, u.is_hit) for u in ordered if u.probability >= start]))
+        n_before = n
+    return trials
+
+
+def try_recall(units: Iterable[Unit], grid: Sequence[float]) -> list[Trial]:
+    """The thresholds from which an error is shown, the laxest first."""
+    ordered = _shuffle(units)
+    return [_try(start, [(unit.dialogue, unit.probability >= start) for unit in ordered]) for start in grid]
+
+
+def certify(
+    families: Mapping[Name, Sequence[Trial]], target: float, confidence: float
+) -> tuple[dict[Name, Trial], dict[Name, int]]:
+    """The last trial of each family that passes, in the order of its trials: with `confidence` none passes
+    whose share is under `target`. Also how many dialogues those need that have too few: the largest families
+    are tried, as many as could pass if all were hits, which no answer decides."""
+    alpha = 1.0 - confidence
+    n_of = {name: max((trial.n for trial in trials), default=0) for name, trials in families.items()}
+    largest = sorted(families, key=lambda name: (-n_of[name], name))
+    n_tried = max((k for k, name in enumerate(largest, 1) if target ** n_of[name] <= alpha / k), default=0)
+
+    def least(k: int) -> int:
+        return math.ceil(math.log(alpha / k) / math.log(target) - 1e-9)
+
+    tried = {name: [t for t in families[name] if t.n >= least(n_tried)] for name in largest[:n_tried]}
+    too_few = dict.fromkeys(largest[n_tried:], least(n_tried + 1))
+    n_complete = 0
+    while True:
+        share = alpha / max(1, n_tried - n_complete)
+        passed = {name: _fallback(trials, target, share) for name, trials in tried.items()}
+        complete = sum(len(trials) == len(tried[name]) for name, trials in passed.items())
+        if complete == n_complete:
+            return {name: trials[-1] for name, trials in passed.items() if trials}, too_few
+        n_complete = complete
+
+
+def _fallback(trials: Sequence[Trial], target: float, alpha: float) -> list[Trial]:
+    """The trials that pass at their equal part of `alpha`, and at that of the ones right before that did."""
+    passed, level = [], 0.0
+    for trial in trials:
+        level += alpha / len(trials)
+        if trial.passes(target, level):
+            passed.append(trial)
+        else:
+            level = 0.0
+    return passed
+
+
+def _keep(
+    families: Mapping[Name, Sequence[Trial]],
+    probabilities: Mapping[Name, Sequence[float]],
+    n: Mapping[Name, int],
+    target: float,
+    confidence: float,
+    otherwise: float,
+) -> dict[Name, Kept]:
+    """What each family keeps; where no trial passed, what has a probability of `otherwise` is left."""
+    passed, too_few = certify(families, target, confidence)
+    results = {}
+    for name, trials in sorted(families.items()):
+        trial, laxest = passed.get(name), min(trials, key=lambda each: each.threshold)
+        start = otherwise if trial is None else trial.threshold
+        left = sum(p >= start for p in probabilities[name])
+        results[name] = Kept(trial, laxest, n[name], left, too_few.get(name, 0))
+    return results
+
+
+def keep_precision(
+    scored: Iterable[Verdict],
+    judgements: Iterable[Judgement],
+    sources: Sources,
+    precision: float,
+    confidence: float,
+) -> dict[tuple[str, str], Kept]:
+    """What each code and source of the findings of `scored` keeps by the judged ones."""
+    stated: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for verdict in scored:
+        for each in verdict.findings:
+            stated[each.code, source_of_finding(each)].append(each.probability)
+    units: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for judgement in judgements:
+        row = judgement.row
+        if row.kind == "finding":
+            unit = Unit(source_name(row.dialogue), row.turn, row.probability or 0.0, judgement.is_right)
+            units[row.code, sources[row.dialogue, row.turn, row.code]].append(unit)
+    families = {name: try_precision(units[name], every) for name, every in stated.items()}
+    sizes = {name: len(every) for name, every in stated.items()}
+    return _keep(families, stated, sizes, precision, confidence, math.inf)
+
+
+def keep_recall(
+    scored: Sequence[Verdict],
+    labels: Iterable[Label],
+    whole: Collection[str],
+    recall: float,
+    confidence: float,
+) -> dict[tuple[str, str], Kept]:
+    """The highest threshold of each labelled code from which findings and suggestions show `recall` of its
+    errors; one of a code in `whole` is shown at any turn. Without all probabilities, or where most are 0 as
+    no scan looks for the code, only what is reported is tried."""
+    shown: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)  # probability by turn, 1 if reported
+    for verdict in scored:
+        for turn, row in (verdict.probabilities or {}).items():
+            for code, probability in row.items():
+                shown[verdict.dialogue_id, code][turn] = probability
+        for each in (*verdict.findings, *verdict.suggestions):
+            shown[verdict.dialogue_id, each.code][each.turn] = 1.0
+    errors: dict[tuple[str, str], list[Unit]] = defaultdict(list)
+    for label in labels:
+        if label.probability > 0.5:
+            turns = shown[label.dialogue_id, label.code]
+            p = max(turns.values(), default=0.0) if label.code in whole else turns.get(label.turn, 0.0)
+            errors[label.code, ""].append(Unit(source_name(label.dialogue_id), label.turn, p))
+    every: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for (_, code), turns in shown.items():
+        every[code, ""] += turns.values()
+    has_all = all(verdict.probabilities is not None for verdict in scored)
+    families = {}
+    for name, units in errors.items():
+        is_scanned = has_all and np.median(every[name] or [0.0]) > 0
+        families[name] = try_recall(units, RECALL_GRID if is_scanned else RECALL_GRID[-1:])
+    sizes = {name: len(units) for name, units in errors.items()}
+    return _keep(families, every, sizes, recall, confidence, 1.0)
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Judged findings and suggestions of one source with probabilities from `low` to `high`: how many, the
+    mean `stated`, and the share that was `right`, with an interval by dialogue."""
+
+    source: Source
+    low: float
+    high: float
+    n: int
+    stated: float
+    right: Estimate
+
+    @property
+    def difference(self) -> float:
+        return self.right.value - self.stated
+
+
+def reliability(judgements: Iterable[Judgement], sources: Mapping[tuple[str, int, str], Source]) -> list[Bin]:
+    """Bins of each source with `MIN_BIN` judged or more, as narrow as equal probabilities let them be; a row
+    of a sheet counts as often as it stands for. A source with fewer has one bin."""
+    by_source: dict[Source, list[Judgement]] = defaultdict(list)
+    for each in judgements:
+        by_source[sources[each.row.dialogue, each.row.turn, each.row.code]].append(each)
+    results = []
+    for source, rows in sorted(by_source.items()):
+        rows.sort(key=lambda each: each.row.probability or 0.0)
+        stated = np.array([each.row.probability or 0.0 for each in rows])
+        starts = [0]
+        for index in np.flatnonzero(np.diff(stated)) + 1:
+            if index - starts[-1] >= MIN_BIN and len(rows) - index >= MIN_BIN:
+                starts.append(int(index))
+        for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+            part, p = rows[start:end], stated[start:end]
+            sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+            for each in part:
+                own = sums[source_name(each.row.dialogue)]
+                own[0] += each.row.weight * each.is_right
+                own[1] += each.row.weight
+            right = bootstrap_estimate(
+                np.array(list(sums.values())), lambda s: s[:, 0] / s[:, 1], limits=(0.0, 1.0)
+            )
+            mean = float(np.average(p, weights=[each.row.weight for each in part]))
+            results.append(Bin(source, float(p[0]), float(p[-1]), len(part), mean, right))
+    return results
+
+
+def _show_reliability(bins: Sequence[Bin]) -> Table:
+    table = Table(title="Stated probability and what was right", title_justify="left")
+    for column in (
+        "source",
+        "from",
+        "to",
+        "judged",
+        "dialogues",
+        "stated",
+        "right",
+        "95 %",
+        "difference",
+        "",
+    ):
+        table.add_column(column, justify="left" if column in ("source", "") else "right")
+    for each in bins:
+        note = f"over {MAX_DIFFERENCE:g}" if abs(each.difference) > MAX_DIFFERENCE else ""
+        table.add_row(
+            each.source, f"{each.low:.2f}", f"{each.high:.2f}", f"{each.n:,}", f"{each.right.n:,}",
+            f"{each.stated:.2f}", f"{each.right.value:.2f}", f"{each.right.low:.2f} to {each.right.high:.2f}",
+            f"{each.difference:+.2f}", note if each.n >= MIN_BIN else f"under {MIN_BIN} judged",
+        )  # fmt: skip
+    if enough := [abs(each.difference) for each in bins if each.n >= MIN_BIN]:
+        table.caption = f"largest difference of bins with {MIN_BIN} or more: {max(enough):.2f}"
+    return table
+
+
+def _show(
+    title: str, unit: str, left: str, kept: Mapping[tuple[str, str], Kept], minutes: Sequence[float]
+) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in ("code", "source", unit, "dialogues", "share", "from", left, "minutes", ""):
+        table.add_column(column, justify="left" if column in ("code", "source", "") else "right")
+    for ((code, source), row), cost in zip(kept.items(), minutes, strict=True):
+        laxest, trial = row.laxest, row.trial
+        note = f"needs {row.needed} dialogues" if row.needed else "not kept"
+        table.add_row(
+            code, source, f"{row.n:,}", f"{laxest.n:,}", f"{laxest.share:.2f}" if laxest.n else "",
+            "" if trial is None else "as it is" if trial.threshold >= 1 else f"{trial.threshold:.2f}",
+            f"{row.left:,}", f"{cost:,.0f}",
+            note if trial is None else f"in {trial.hits} of {trial.n} dialogues",
+        )  # fmt: skip
+    return table

@@ -4,8 +4,8 @@
 
 `check/sheet.csv` holds dialogue text (personal data as placeholders) and `check/instructions.md` the codes:
 they are for the reader, not for a repository. `check/manifest.json` holds what was drawn, by ids, so that a
-spreadsheet may mangle all but the columns number, code, judgement and missed, which `eval/tally.py` reads.
-Findings are never judged by a model here.
+spreadsheet may mangle all but the columns number, code, judgement and missed, which `eval/judgements.py`
+reads. Findings are never judged by a model here.
 """
 
 from __future__ import annotations
@@ -158,7 +158,8 @@ def spot_check(
     print(
         f"{n_findings} findings and suggestions and {n_turns} turns without a finding in "
         f"{config.out / SHEET}: about {minutes} minutes. How to judge them: "
-        f"{config.out / 'instructions.md'}; then: dialint eval tally {config.out / SHEET}"
+        f"{config.out / 'instructions.md'}; "
+        f"then: dialint eval contract {verdicts} --sheet {config.out / SHEET}"
     )
 
 
@@ -234,7 +235,7 @@ def write_sheet(
 
 
 def write_rows(sheet: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a sheet anew whose cells are escaped already, as `eval.tally.read_sheet` gives them."""
+    """Write a sheet anew whose cells are escaped already, as `eval.judgements.read_sheet` gives them."""
     with atomic_file(sheet) as file:
         whole = ({name: row.get(name, "") for name in COLUMNS} for row in rows)
         file.write(_csv(whole, is_escaped=True).encode())

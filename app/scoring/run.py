@@ -298,9 +298,10 @@ def prepare_run(
     if config.detector.overrides is not None:
         overrides.check_release(config.detector.overrides, detector.release, info.codes if info else {})
     lines = [] if info is None else overrides.describe(info.codes)
-    if (spot_check := overrides.spot_check) is not None:
-        is_same = spot_check.log == fingerprint(sorted(each["sha256"] for each in requested["inputs"]))
-        lines.insert(0, spot_check.summary + ("" if is_same else "; they are of another log"))
+    for measured in (overrides.spot_check, overrides.contract):
+        if measured is not None:
+            is_same = measured.log == fingerprint(sorted(each["sha256"] for each in requested["inputs"]))
+            lines.insert(0, measured.summary + ("" if is_same else "; they are of another log"))
     domain = info.domain if info is not None else None
     log = _profile_head(sources, config, domain)
     far = ""
@@ -309,7 +310,7 @@ def prepare_run(
     team: dict[str, Any] = {}
     if overrides.fingerprint is not None:
         team = {"sha256": overrides.fingerprint, "thresholds": overrides.thresholds}
-        team["spot_check"] = spot_check is not None
+        team["spot_check"] = overrides.spot_check is not None
     checks, recognizers = check_plugins(config.detector.check), recognizer_plugins()
     plugins = describe([*checks.values(), *recognizers.values()])
     policies = {name: each.fingerprint for name, each in load_policies(config.detector.policy).items()}

@@ -124,8 +124,12 @@ def append_proof(finding: Finding, proof: str) -> Finding:
 def proof_name(finding: Finding) -> str:
     """Return the last proof that `append_proof` put into the reason (``exact check 'NAME'``), without
     its explanation but for that of a demotion; empty without any."""
-    names = _PROOF.findall(finding.reason)
-    return names[-1] if names else ""
+    return next(reversed(proof_names(finding)), "")
+
+
+def proof_names(finding: Finding) -> list[str]:
+    """Return all proofs in the reason, in their order, as `proof_name` does the last."""
+    return _PROOF.findall(finding.reason)
 
 
 def check_plugins(files: Sequence[Path] = ()) -> Mapping[str, Plugin]:

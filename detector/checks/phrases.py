@@ -33,7 +33,7 @@ _LIST = re.compile(r"\b[A-Z]{2,}\b")
 _BETWEEN = r"[^\w.!?\n]++"
 _WORD = r"\w++(?:['’]\w++){0,2}+"
 _GAP = rf"{_BETWEEN}(?:{_WORD}{_BETWEEN}){{0,{MAX_GAP}}}?"
-_IDENTIFIER = re.compile(r"[a-z]++(?:_[a-z]++)++")
+_IDENTIFIER = re.compile(r"(?<![a-z])[a-z]++(?:_[a-z]++)++")
 _CLAUSE_END = re.compile(r"[,;:–—(]|\s-\s")
 _ANCHORS = {"^": r"\A\W*+", "$": r"\W*+\Z", "?": r"[^\w?]*+\?"}
 

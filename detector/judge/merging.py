@@ -200,10 +200,12 @@ class Merger:
             return append_proof(finding, proof), outcome
         own = self._decide(case, error)
         outcome = "finding" if own is not None and own.outcome == "finding" else before
+        stated = self.rules.judged_probability(error.code, error.probability)
+        if not is_proven and not self.rules.keeps_contract(error.code, "judge", stated):
+            outcome = "suggestion"
         changes: dict[str, Any] = {"rewrite": _clean(error.rewrite) or finding.rewrite}
         if not is_proven:
-            probability = self.rules.judged_probability(error.code, error.probability)
-            changes |= {"severity": error.severity, "probability": round_probability(probability)}
+            changes |= {"severity": error.severity, "probability": round_probability(stated)}
         proof = f"({self._proof(error)}) " if outcome == "suggestion" else ""
         changes["reason"] = f"{_sentence(error.reason)}{proof}{finding.reason}"
         explained = finding.model_copy(update=changes)

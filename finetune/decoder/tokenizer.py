@@ -106,12 +106,11 @@ def decoder_render(context_tokens: int) -> RenderConfig:
     )
 
 
-def add_control_tokens(tokenizer_json: str) -> str:
-    """A base's ``tokenizer.json`` with our marks for roles and slots as new tokens after all of its own."""
+def add_control_tokens(tokenizer_json: str, marks: Iterable[str]) -> str:
+    """A base's ``tokenizer.json`` with `marks`, if it lacks them, as new tokens after all of its own."""
     from tokenizers import AddedToken
 
     tokenizer = load_tokenizer(tokenizer_json)
-    marks = (*ROLES.values(), SLOT, DIALOGUE_SLOT)
     tokenizer.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in marks])
     written: str = tokenizer.to_str()
     return written

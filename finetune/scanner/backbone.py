@@ -119,7 +119,7 @@ def prepare_tokenizer(
             return tokenizer_json, render.model_copy(update={"history": history})
     first = tokenizer.id_to_token(begin) if isinstance(begin, int) else None
     own = decoder_render(of_decoder).model_copy(update={"history": history, "begin": first or ""})
-    return add_control_tokens(tokenizer_json), own
+    return add_control_tokens(tokenizer_json, own.control), own
 
 
 def _encoder_render(context_tokens: int) -> RenderConfig:
@@ -220,7 +220,7 @@ def init_model(config: ScanConfig, base: BaseModel, n_codes: int) -> ScanModel:
     with no_init_weights():
         backbone = backbone_from_config(base.shape)
     _load_weights(backbone, base.folder)
-    _add_embeddings(backbone, base.new_ids, config.running.seed)
+    _add_embeddings(backbone, base, config.running.seed)
     torch.manual_seed(config.running.seed)
     model = ScanModel(backbone, n_codes, base.render.history)
     if model.history is not None:
@@ -260,18 +260,19 @@ def _load_weights(backbone: PreTrainedModel, folder: Path) -> None:
         raise ConfigError("E_BASE", f"{folder}: has no weights {min(wanted)}; another model's config?")
 
 
-def _add_embeddings(backbone: PreTrainedModel, new_ids: tuple[int, ...], seed: int) -> None:
-    """Initialize the embeddings of new tokens, sampled with the mean and variance of the base's own."""
+def _add_embeddings(backbone: PreTrainedModel, base: BaseModel, seed: int) -> None:
+    """Give every token of the tokenizer a row, also those that the base itself has none for, and initialize
+    the rows of new control tokens, sampled with the mean and variance of the base's own."""
     import torch
 
-    if not new_ids:
-        return
     table: Any = backbone.get_input_embeddings()
     variance, mean = torch.var_mean(table.weight.detach(), dim=0)
-    if max(new_ids) >= table.num_embeddings:
-        backbone.resize_token_embeddings(max(new_ids) + 1, mean_resizing=False)
+    n_tokens = max(load_tokenizer(base.tokenizer).get_vocab().values()) + 1
+    if n_tokens > table.num_embeddings:
+        backbone.resize_token_embeddings(n_tokens, mean_resizing=False)
         table = backbone.get_input_embeddings()
+    new_ids = list(base.new_ids)
     generator = torch.Generator().manual_seed(seed)
     noise = torch.randn((len(new_ids), table.embedding_dim), generator=generator)
     with torch.no_grad():
-        table.weight[list(new_ids)] = mean + variance.sqrt() * noise
+        table.weight[new_ids] = mean + variance.sqrt() * noise

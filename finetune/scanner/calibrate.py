@@ -2,10 +2,10 @@
 
     dialint train calibrate --examples build/dataset --out build/mine --name mine-2
 
-Probabilities and thresholds of the scan are fitted to one set of labelled dialogues (`eval/contract.py`), as
-`dialint train pack` fits them to its set of real dialogues; findings and suggestions must be right often
-enough in every corpus of the set. Weights and exact checks stay as they are. Codes with few errors in
-the set keep what they had.
+Probabilities and thresholds of the scan are fitted to one set of labelled dialogues
+(`eval/release_contract.py`), as `dialint train pack` fits them to its set of real dialogues; findings and
+suggestions must be right often enough in every corpus of the set. Weights and exact checks stay as they are.
+Codes with few errors in the set keep what they had.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dialint.detector.release import EMBEDDED, Release, finalize_release
 from dialint.detector.scanner import Array
 from dialint.detector.statistics import Floats
 from dialint.detector.unfinished import making_folder
-from dialint.eval.contract import (
+from dialint.eval.release_contract import (
     MIN_ERRORS,
     choose_natural_thresholds,
     distinct_units,

@@ -37,7 +37,7 @@ from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_releas
 from dialint.detector.render import RenderConfig
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
-from dialint.eval.contract import MIN_ERRORS, fit_contract, with_recall
+from dialint.eval.release_contract import MIN_ERRORS, fit_contract, with_recall
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
 from dialint.finetune.scanner.calibrate import (
@@ -288,11 +288,11 @@ def _select_codes(
 ) -> dict[str, CodeRelease]:
     """The codes that may flag and reach the average precision on the set dev. Where there are real dialogues
     with labels also those that reach it and may not flag, and those with errors enough there: dialogues are
-    ranked by their probabilities. Of codes that exclude one another all or none, also where none may flag:
+    ranked by their probabilities. Of codes that exclude one another all or none, those that may not flag too:
     their probabilities are one distribution.
 
     Raises:
-        ConfigError: E_RELEASE, there is none.
+        ConfigError: E_RELEASE, none of them could be reported; such a release is not loaded.
     """
     examples = list(read_examples(require_set(config.examples, "dev")))
     all_codes = detector.copy(info=info.model_copy(update={"codes": calibrated}))

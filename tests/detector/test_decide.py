@@ -1,6 +1,7 @@
 """What becomes of a suspicion, by hand: the table of `decide`."""
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -10,15 +11,14 @@ from dialint.detector.decide import (
     Facts,
     Outcome,
     Rules,
-    Source,
     Suspicion,
     decide,
     deny,
     drop_doubles,
 )
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain
-from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
-from dialint.detector.records import Dialogue, Finding, Severity, Turn
+from dialint.detector.overrides import JudgeContract, JudgedCode, LogContract, Overrides, SourceContract
+from dialint.detector.records import Dialogue, Finding, Severity, Source, Turn
 from dialint.detector.release import TurnCoverage
 from dialint.detector.taxonomy import load_taxonomy
 
@@ -105,6 +105,20 @@ def test_what_else_demotes_the_scan() -> None:
         "suggestion",
         "demoted: wrong",
     )
+
+
+def test_only_what_keeps_the_contract_on_the_log_accuses() -> None:
+    kept = {"C1": {"scan": SourceContract(threshold=0.9, right=40, n=40)}}
+    contract = LogContract(precision=0.9, confidence=0.95, log="0", judged_on=date(2026, 11, 29), codes=kept)
+    overrides = Overrides(release="r", contract=contract)
+    outside = ("suggestion", "demoted: outside the contract on this log")
+    assert one(outcome(suspect("scan", 0.9), overrides=overrides)) == ("finding", "")
+    assert one(outcome(suspect("scan", 0.9 - 1e-9), overrides=overrides))[0] == "finding", (
+        "as rounded in files"
+    )
+    assert one(outcome(suspect("scan", 0.89), overrides=overrides)) == outside
+    assert one(outcome(suspect("check", 0.99, CHECK.name), overrides=overrides)) == outside
+    assert one(outcome(suspect("judge", 0.99, "j"), overrides=overrides, judge_threshold=0.5)) == outside
 
 
 def test_a_check_accuses_where_it_covers_the_language_and_the_release_lets_it() -> None:

@@ -188,6 +188,6 @@ def test_the_description_of_the_release_comes_from_the_worker() -> None:
     with WatchedDetector(DetectorConfig(), WatchConfig()) as watched:
         info = watched.info
         assert info is not None
-        assert (info.id, tuple(info.codes)) == (watched.release, watched.codes)
+        assert (info.id, info.covered) == (watched.release, watched.codes)
     with WatchedDetector(Fake(), QUICK) as watched:
         assert watched.info is None

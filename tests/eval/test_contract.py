@@ -1,204 +1,166 @@
-"""The contract: curves that recover the truth, thresholds that keep their promise."""
+"""Contracts on a log: bounds against reference values, thresholds by hand, and a simulation with known truth."""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+import runpy
+from pathlib import Path
 
-import numpy as np
 import pytest
+from outputs import finished
+from scipy.stats import binomtest
 
-from dialint.detector.calibration import Contract, NaturalThreshold, Scan
-from dialint.detector.records import Dialogue, Example, Label, Turn
-from dialint.eval.contract import (
-    MIN_FLAGGED,
-    choose_natural_thresholds,
-    distinct_units,
-    find_precise_threshold,
-    find_threshold,
-    fit_contract,
-    fit_natural_curve,
-    fit_platt,
-    with_recall,
-)
+from dialint.detector.decide import source_of_finding
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.overrides import SourceContract, read_overrides
+from dialint.detector.records import Finding, Label, Verdict
+from dialint.eval.contract import ContractConfig, Trial, Unit, certify, contract, reliability, try_precision
+from dialint.eval.judgements import Judgement
+from dialint.eval.spot_check import SheetRow
 
-CONTRACT = Contract(
-    threshold=0.9, false_accusations_per_100=0.15, confidence=0.9, recall=0.5, n_errors=50, n_clean=5000
-)
-ONE = ["one"] * 4500
-"""All turns of one corpus."""
+CHECK = "x (exact check 'slip', no model: y)."
 
 
-def test_platt_recovers_the_curve_that_made_the_data() -> None:
-    random = np.random.default_rng(0)
-    scores = random.normal(size=50_000)
-    truth = random.random(50_000) < 1 / (1 + np.exp(-(2 * scores - 3)))
-    assert fit_platt(truth, scores) == pytest.approx((2.0, -3.0), abs=0.08)
+def finding(code: str, turn: int, probability: float, reason: str = "x") -> Finding:
+    return Finding(
+        code=code, turn=turn, severity="S2", probability=probability, quote="no", start=0, end=2, reason=reason
+    )  # fmt: skip
 
 
-def test_calibration_learns_the_probability_that_labels_tell() -> None:
-    random = np.random.default_rng(0)
-    scores = random.normal(size=20_000)
-    chance = 1 / (1 + np.exp(-(1.5 * scores - 1)))
-    assert fit_platt(chance, scores) == pytest.approx((1.5, -1.0), abs=0.01)
-    scan = fit_contract(chance, scores, per_100=5.0)
-    assert scan.contract is not None
-    assert scan.contract.n_errors == int((chance > 0.5).sum())
+def verdict(
+    number: int, *findings: Finding, suggestions: tuple[Finding, ...] = (), **more: object
+) -> Verdict:
+    return Verdict.model_validate(
+        {"dialogue_id": f"d{number}", "release": "r", "taxonomy": "1.0.0", "status": "scored", "quality": 1.0, "findings": findings,
+         "suggestions": suggestions, "agent_turns": 9, **more}
+    )  # fmt: skip
 
 
-def test_units_of_different_labels_are_not_copies_of_one_another() -> None:
-    turns = tuple(Turn(index=index, role="agent", text="again") for index in range(3))
-    labels = tuple(
-        Label(dialogue_id="a", turn=turn, code="T1", probability=p, method="m")
-        for turn, p in enumerate((0.3, 0.3, 0.6))
+def test_a_threshold_passes_where_the_exact_binomial_test_does() -> None:
+    for hits, n, level in (
+        (28, 28, 0.05),
+        (29, 29, 0.05),
+        (45, 46, 0.05),
+        (44, 45, 0.05),
+        (95, 100, 0.01),
+        (99, 100, 0.01),
+    ):
+        reference = binomtest(hits, n, 0.9, alternative="greater").pvalue <= level
+        assert Trial(0.5, hits, n, hits / n).passes(0.9, level) == reference, (hits, n, level)
+    assert not Trial(0.5, 100, 100, 0.89).passes(0.9, 0.05), "of all its findings too few are right"
+
+
+def all_right(n: int) -> Trial:
+    return Trial(0.5, n, n, 1.0)
+
+
+def test_what_is_left_of_the_error_rate_goes_on() -> None:
+    """.9 ** n is .05 / k from 29, 36 and 39 dialogues on, for k of 1, 2 and 3."""
+    assert [math.ceil(math.log(0.05 / k) / math.log(0.9)) for k in (1, 2, 3)] == [29, 36, 39]
+    assert certify({("A1", ""): [all_right(28)]}, 0.9, 0.95) == ({}, {("A1", ""): 29})
+    two = {("A1", ""): [all_right(36)], ("B1", ""): [all_right(35)]}
+    assert certify(two, 0.9, 0.95) == ({("A1", ""): all_right(36)}, {("B1", ""): 36}), (
+        "what is not tried costs nothing"
     )
-    soft = Example(dialogue=Dialogue(id="a", turns=turns), labels=labels, split="test")
-    truth, scores, _ = distinct_units([{0: 1.0, 1: 2.0, 2: 3.0}], [soft], "T1", whole_dialogue=False)
-    assert sorted(zip(truth.tolist(), scores.tolist(), strict=True)) == [(0.3, 2.0), (0.6, 3.0)]
+    assert certify({("A1", ""): [all_right(30)], ("B1", ""): [all_right(30)]}, 0.9, 0.95)[0].keys() == {
+        ("A1", "")
+    }
+    fails, passes = Trial(0.9, 30, 40, 0.75), all_right(45)
+    assert certify({("A1", ""): [fails, all_right(35)]}, 0.9, 0.95)[0] == {}, (
+        "half of it is left to the second"
+    )
+    assert certify({("A1", ""): [passes, all_right(35)]}, 0.9, 0.95)[0] == {("A1", ""): all_right(35)}
+    one_wrong = Trial(0.5, 49, 50, 0.98)  # p of .034: enough once the other code has passed
+    assert certify({("A1", ""): [one_wrong], ("B1", ""): [fails]}, 0.9, 0.95)[0] == {}
+    assert certify({("A1", ""): [one_wrong], ("B1", ""): [passes]}, 0.9, 0.95)[0].keys() == {
+        ("A1", ""),
+        ("B1", ""),
+    }
 
 
-@pytest.mark.slow
-def test_the_threshold_keeps_its_promise_on_fresh_data() -> None:
-    """Simulated scores: with confidence 0.9, at most one in ten contracts may break its rate."""
-    random = np.random.default_rng(1)
-
-    def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
-        truth = random.random(n) < 0.05
-        return truth, random.normal(size=n) + 2.5 * truth
-
-    broken = 0
-    for _ in range(40):
-        scan = fit_contract(*draw(3000), per_100=1.0)
-        assert scan.contract is not None
-        truth, scores = draw(60_000)
-        clean = np.sort(scores[~truth])
-        assert scan.slope > 0  # the probability grows with the score: search for the first that is flagged
-        first = bisect_left(clean, scan.contract.threshold, key=scan.probability)
-        broken += (len(clean) - first) / len(clean) > 0.01
-    assert broken <= 8
-
-
-def test_no_threshold_no_contract() -> None:
-    random = np.random.default_rng(2)
-    truth = np.arange(40) < 4
-    assert find_threshold(truth, random.random(40), per_100=0.1, confidence=0.9) is None
-    assert fit_contract(truth, random.random(40), per_100=0.1).contract is None
-
-
-def test_the_threshold_by_hand() -> None:
-    """1,000 clean scores at 0, 1 at 3: one accusation is bounded by 0.39 %, none by 0.23 %."""
-    scores = np.concatenate((np.zeros(1000), [3.0], np.full(5, 4.0)))
-    truth = np.arange(len(scores)) >= 1001
-    assert find_threshold(truth, scores, per_100=0.4, confidence=0.9) == pytest.approx(0.05)
-    assert find_threshold(truth, scores, per_100=0.3, confidence=0.9) == pytest.approx(3.05)
-    assert find_threshold(truth, scores, per_100=0.2, confidence=0.9) is None
-
-
-def test_nobody_is_accused_of_what_is_less_likely_than_not() -> None:
-    random = np.random.default_rng(3)
-    truth = random.random(20_000) < 0.01
-    scan = fit_contract(truth, random.normal(size=20_000) + 2 * truth, per_100=20.0)
-    assert scan.contract is not None
-    assert scan.contract.threshold == pytest.approx(0.5)
-
-
-def test_a_threshold_for_precision_is_the_lowest_that_keeps_it() -> None:
-    scores = np.array([5.0, 4.0, 3.0, 2.9, 2.8, 2.7, 2.0, 1.0, 0.0, -1.0])
-    truth = np.array([1, 1, 1, 1, 1, 0, 1, 0, 0, 0], bool)
-    assert find_precise_threshold(truth, scores, 0.75, ONE[:10]) == pytest.approx(1.05)  # 6 of 7, then 6 of 8
-    found = find_precise_threshold(truth, scores, 0.7, ONE[:10])
-    assert found == pytest.approx(0.05)  # (6 + 1) / 10, then 7 / 11
-    assert find_precise_threshold(truth, scores, 0.95, ONE[:10]) is None
-    assert find_precise_threshold(truth[:5], scores[:5], 0.5, ONE[:5]) is None  # fewer than MIN_FLAGGED
-
-
-def test_a_threshold_holds_in_every_corpus() -> None:
-    """Corpus b is wrong in all turns that score 2: with the others 26 of 32 are right from 1 on, in b none of
-    six. Two corpora of three turns count together."""
-    scores = np.repeat([3.0, 2.0, 1.0, 0.0], [20, 6, 6, 30])
-    truth = np.repeat([True, False, True, False], [20, 6, 6, 30])
-    assert find_precise_threshold(truth, scores, 0.75, ONE[:62]) == pytest.approx(0.05)
-    for others in (["b"] * 6, ["b"] * 3 + ["c"] * 3):
-        corpora = ["a"] * 20 + others + ["a"] * 36
-        assert find_precise_threshold(truth, scores, 0.75, corpora) == pytest.approx(2.05)
-    few = ["a"] * 20 + ["b"] * 3 + ["a"] * 39  # three turns of b show nothing
-    assert find_precise_threshold(truth, scores, 0.75, few) == pytest.approx(0.05)
-
-
-def test_recall_is_that_of_the_threshold_that_findings_need() -> None:
-    contract = CONTRACT.model_copy(update={"threshold": 0.5})
-    natural = NaturalThreshold(threshold=0.8, flagged=10, right=9, n_errors=20, n_turns=100)
-    scan = Scan(slope=1.0, offset=0.0, contract=contract, natural=natural)
-    truth, scores = np.array([1.0, 1.0, 1.0, 1.0, 0.0]), np.array([2.0, 1.0, 0.5, -1.0, 3.0])
-    measured = with_recall(scan, truth, scores).contract  # .88 alone is over .8
-    assert measured is not None
-    assert measured.recall == 0.25
-    assert with_recall(scan.model_copy(update={"contract": None}), truth, scores).contract is None
-
-
-def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() -> None:
-    rng = np.random.default_rng(0)
-    truth = (rng.random(4000) < 0.05).astype(float)
-    scores = rng.normal(np.where(truth > 0, 2.0, -3.0), 1.5)
-    injected = Scan(slope=2.0, offset=1.0, contract=CONTRACT.model_copy(update={"threshold": 0.99}))
-    doubtful = np.concatenate((truth, np.full(500, 0.5))), np.concatenate((scores, np.full(500, 9.0)))
-    scan = fit_natural_curve(injected, *doubtful)
-    scan = choose_natural_thresholds(scan, *doubtful, precision=0.75, suggested=0.4, corpora=ONE[:4500])
-    assert scan.natural is not None
-    assert scan.contract is not None
-    assert scan.natural.n_turns == 4000  # turns in doubt decide nothing
-    assert scan.natural.n_errors == int(truth.sum())
-    assert (scan.natural.right + 1) / (scan.natural.flagged + 2) >= 0.75
-    p = np.array([scan.probability(score) for score in scores])
-    assert scan.natural.flagged == int((p >= scan.natural.threshold).sum())
-    score_before = (math.log(0.99 / 0.01) - 1.0) / 2.0
-    assert scan.probability(score_before) == pytest.approx(scan.contract.threshold)
-    assert abs(p.sum() - truth.sum()) < 0.1 * truth.sum()  # calibrated on these turns
-    limit = max(scan.natural.threshold, scan.contract.threshold)
-    assert scan.threshold == limit
+def test_a_dialogue_counts_once() -> None:
+    units = [Unit(f"d{n % 10}", n, 0.6 if n % 2 else 0.97, n % 10 != 3) for n in range(200)]
+    trials = try_precision(units, [unit.probability for unit in units])
+    assert [(t.threshold, t.hits, t.n, t.share) for t in trials] == [(0.95, 5, 5, 1.0), (0.6, 9, 10, 0.9)]
 
 
 @pytest.mark.parametrize(
-    ("names", "accuses"), [(["a"], True), (["a/x", "a/y", "b"], False), (["a", "b", "c"], True)]
-)
-def test_what_one_corpus_shows_is_only_suggested_where_there_are_several(
-    names: list[str], accuses: bool
-) -> None:
-    """Turns of the last corpus score low; errors stand in those before."""
-    scores = np.concatenate((np.full(40, 3.0), np.full(400, -3.0)))
-    truth = (scores > 0).astype(float)
-    corpora = [names[n % max(1, len(names) - 1)] for n in range(40)] + [names[-1]] * 400
-    curve = fit_natural_curve(None, truth, scores)
-    scan = choose_natural_thresholds(curve, truth, scores, 0.9, 0.5, corpora)
-    assert (scan.natural is not None) is accuses
-    assert accuses or scan.suggest_at is not None
+    ("reason", "source"),
+    [
+        ("x", "scan"), (CHECK, "check"), ("x (exact check 'policy', no model: y).", "policy"), ("x (judge 'j': 0.90).", "judge"),
+        ("said (judge 'j': 0.40) x (exact check 'slip', no model: y).", "check"), ("x (demoted: the judge j denies it).", "scan"),
+    ],
+)  # fmt: skip
+def test_the_source_is_read_from_the_proofs(reason: str, source: str) -> None:
+    assert source_of_finding(finding("T1", 1, 0.9, reason)) == source
 
 
-def test_with_few_natural_errors_the_curve_stays_as_it_was() -> None:
-    scan = Scan(slope=1.0, offset=0.0, contract=None)
-    truth, scores = np.array([1.0, *[0.0] * 50]), np.linspace(3, -3, 51)
-    assert fit_natural_curve(scan, truth, scores) is scan
-    assert choose_natural_thresholds(scan, truth, scores, 0.75, 0.4, ONE[:51]) is scan
-    with pytest.raises(ValueError, match="too few"):
-        fit_natural_curve(None, truth, scores)
+def labels(path: Path, errors: list[tuple[int, int, str, float]]) -> Path:
+    rows = (
+        Label(dialogue_id=f"d{n}", turn=turn, code=code, probability=p, method="read")
+        for n, turn, code, p in errors
+    )
+    path.write_text("".join(row.model_dump_json() + "\n" for row in rows))
+    return path
 
 
-def test_a_code_without_a_precise_threshold_makes_no_findings() -> None:
-    rng = np.random.default_rng(1)
-    truth = (rng.random(2000) < 0.05).astype(float)
-    scores = rng.normal(size=2000)
-    curve = fit_natural_curve(None, truth, scores)
-    scan = choose_natural_thresholds(curve, truth, scores, 0.75, 0.4, ONE[:2000])
-    assert (scan.natural, scan.contract, scan.suggest_at) == (None, None, None)
-    assert scan.threshold is None
+def test_labels_give_a_contract_for_scoring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """L1 by a check is right in all of 60 dialogues and by the scan in none; M2 is seen in 5; of the errors of
+    U2, which the scan gives .3 to, findings show none and turns from .3 on all."""
+    verdicts = [
+        verdict(
+            n, finding("L1", 1, 0.9, CHECK), finding("L1", 3, 0.8), *([finding("M2", 1, 0.9, CHECK)] if n < 5 else []),
+            probabilities={1: {"U2": 0.004}, 3: {"U2": 0.3}, 5: {"U2": 0.004 if n else 0.6}},
+        )
+        for n in range(60)
+    ]  # fmt: skip
+    scored = finished(tmp_path, verdicts)
+    read = labels(
+        tmp_path / "l.jsonl",
+        [each for n in range(60) for each in ((n, 1, "L1", 1.0), (n, 3, "U2", 1.0), (n, 3, "L1", 0.5))],
+    )
+    path = tmp_path / "overrides.yaml"
+    contract(scored, config=ContractConfig(labels=(read,), precision=0.9, recall=0.9, overrides=path))
+    overrides = read_overrides(path)
+    assert overrides.contract is not None
+    assert overrides.contract.codes == {"L1": {"check": SourceContract(threshold=0.9, right=60, n=60)}}
+    assert overrides.contract.covers("L1", "check", 0.9)
+    assert not overrides.contract.covers("L1", "scan", 0.99)
+    assert overrides.thresholds == {"U2": 0.3}
+    shown = capsys.readouterr().out
+    assert (
+        "60 of 125 findings may accuse (48%), the others are suggestions; to review these takes 32 minutes"
+        in " ".join(shown.split())
+    )
+    contract(scored, config=ContractConfig(labels=(read,), overrides=path))
+    assert read_overrides(path).spot_check is not None, "without a target it measures"
+    with pytest.raises(InputRefused, match="dialogue d99 is not in the verdicts"):
+        contract(scored, config=ContractConfig(labels=(labels(tmp_path / "o.jsonl", [(99, 1, "L1", 1.0)]),)))
+    with pytest.raises(InputRefused, match="two verdicts"):
+        contract(scored, scored, config=ContractConfig(labels=(read,)))
+    for options in ({}, {"labels": (read,), "sheet": read}, {"sheet": read, "recall": 0.9}):
+        with pytest.raises(ConfigError, match="--labels"):
+            contract(scored, config=ContractConfig(**options))
 
 
-@pytest.mark.parametrize(("n_passing", "keeps"), [(MIN_FLAGGED - 1, True), (MIN_FLAGGED, False)])
-def test_a_contract_falls_only_where_real_dialogues_speak_against_it(n_passing: int, keeps: bool) -> None:
-    scan = Scan(slope=1.0, offset=0.0, contract=CONTRACT)
-    truth = np.array([0.0] * n_passing + [1.0] * 10 + [0.0] * 100)
-    scores = np.array([5.0] * n_passing + [-5.0] * 10 + [-6.0] * 100)
-    corpora = ONE[: len(truth)]
-    chosen = choose_natural_thresholds(scan, truth, scores, 0.75, 0.7, corpora)
-    assert (chosen.contract is not None) is keeps
-    assert chosen.natural is None
+def test_reliability_by_hand() -> None:
+    """60 at .6, 48 right; 70 at .9, 56 right: two bins; one at .5 joins the first."""
+    judged = [(0.5, True)] + [(0.6, n < 48) for n in range(60)] + [(0.9, n < 56) for n in range(70)]
+    judgements = [
+        Judgement(SheetRow(number=n, kind="finding", code="T1", dialogue=f"d{n}", turn=1, probability=p, weight=1.0), "right" if right else "wrong")
+        for n, (p, right) in enumerate(judged)
+    ]  # fmt: skip
+    low, high = reliability(judgements, {(f"d{n}", 1, "T1"): "scan" for n in range(len(judged))})
+    assert (low.n, low.low, low.high, low.right.value) == (61, 0.5, 0.6, pytest.approx(49 / 61))
+    assert (high.n, high.difference) == (70, pytest.approx(-0.1))
+    assert high.right.low < 0.8 < high.right.high < 0.9
+
+
+def test_contracts_hold_where_naive_thresholds_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The full one is ``python runs/studies/contract_simulation.py``."""
+    study = runpy.run_path(str(Path(__file__).parents[2] / "runs/studies/contract_simulation.py"))
+    for kind in ("precision", "recall"):
+        results = study["simulate"](kind, study["SimulationConfig"](resamples=60, population=5000))
+        assert results["contract"] <= 0.05
+        assert results["naive"] > 0.1
+        assert results["contract_thresholds"] > 0.8

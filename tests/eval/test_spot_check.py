@@ -17,8 +17,9 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.overrides import Judged, read_overrides
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path
+from dialint.eval.contract import ContractConfig, contract
+from dialint.eval.judgements import count_judgements, overall_precision, recall_estimate
 from dialint.eval.spot_check import COLUMNS, SpotCheck, SpotCheckConfig, _allocate, spot_check
-from dialint.eval.tally import count_judgements, overall_precision, recall_estimate, tally
 
 
 def finding(code: str, turn: int, probability: float = 0.8) -> Finding:
@@ -148,7 +149,7 @@ def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.Captur
     numbers = [row["number"] for row in read_sheet(sheet) if row["kind"] == "finding"]
     answers = {"finding": "right", numbers[0]: "Arguable", "suggestion": "wrong", "5": "none", "6": "u2"}
     fill_in(sheet, answers, ";", "cp1252")
-    tally(sheet, overrides=out / "overrides.yaml")
+    contract(scored[1], config=ContractConfig(sheet=sheet, overrides=out / "overrides.yaml"))
     shown = capsys.readouterr().out
     assert "T1: too few judged (right 2 of 3 judged)" in shown
     assert "recall, estimated: 0.40" in shown
@@ -177,7 +178,7 @@ def test_another_word_is_refused_with_its_row(
     out = draw(scored)
     fill_in(out / "sheet.csv", answers)
     with pytest.raises(InputRefused, match=message):
-        tally(out / "sheet.csv")
+        contract(scored[1], config=ContractConfig(sheet=out / "sheet.csv"))
 
 
 def test_a_sheet_must_hold_what_was_drawn(scored: tuple[Path, Path]) -> None:
@@ -194,13 +195,13 @@ def test_a_sheet_must_hold_what_was_drawn(scored: tuple[Path, Path]) -> None:
     with pytest.raises(InputRefused, match="was not drawn"):
         count_judgements(drawn, [{**rows[0], "code": "X9"}, *rows[1:]])
     with pytest.raises(InputRefused, match="nothing is judged"):
-        tally(sheet, overrides=out / "overrides.yaml")
+        contract(scored[1], config=ContractConfig(sheet=sheet, overrides=out / "overrides.yaml"))
     sheet.write_text("code,judgement\nT1\rx,right\n" + "x" * 200_000)
     with pytest.raises(InputRefused, match="no CSV with the columns"):
-        tally(sheet)
+        contract(scored[1], config=ContractConfig(sheet=sheet))
     (out / "manifest.json").unlink()
     with pytest.raises(OutputRefused, match="no manifest"):
-        tally(sheet)
+        contract(scored[1], config=ContractConfig(sheet=sheet))
 
 
 def test_what_cannot_be_drawn_is_the_users_error(scored: tuple[Path, Path]) -> None:

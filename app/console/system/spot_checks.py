@@ -25,6 +25,7 @@ from dialint.detector.errors import DialintError
 from dialint.detector.overrides import NaturalPrecision, read_overrides, update_overrides
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import unescape_cell
+from dialint.eval.judgements import count_judgements, read_sheet, read_spot_check
 from dialint.eval.spot_check import (
     JUDGEMENTS,
     NOTHING,
@@ -35,7 +36,6 @@ from dialint.eval.spot_check import (
     write_rows,
     write_sheet,
 )
-from dialint.eval.tally import count_judgements, read_sheet, read_spot_check
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.budget import parse_budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
-from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
+from dialint.detector.overrides import JudgeContract, JudgedCode, LogContract, Overrides
 from dialint.detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 
@@ -149,6 +150,17 @@ def test_a_suggestion_of_the_scan_is_confirmed_or_denied() -> None:
     denied, _ = judge(listed(), Inner((), (suspected,)))
     assert not denied.findings
     assert "denies it" in denied.suggestions[0].reason
+
+
+def test_what_the_judge_explains_needs_the_judges_contract_on_the_log() -> None:
+    contract = LogContract(precision=0.9, confidence=0.95, log="0", judged_on=date(2026, 11, 29), codes={})
+    flagged, error = finding("T1", 3, "scan"), {"turn": 3, "code": "T1", "quote": "Goodbye"}
+    for overrides, outcome in (
+        (Overrides(), "findings"),
+        (Overrides(release="r", contract=contract), "suggestions"),
+    ):
+        verdict, _ = judge(listed(error), Inner((flagged,)), overrides=overrides)
+        assert [each.code for each in getattr(verdict, outcome)] == ["T1"]
 
 
 def test_of_two_codes_for_one_fault_that_of_a_judge_that_accuses_takes_the_place_of_the_scans() -> None:

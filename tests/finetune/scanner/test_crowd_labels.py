@@ -81,7 +81,7 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
             "--adapter", "lora", "--rank", 4, "--epochs", 30, "--row-tokens", 200, "--context-tokens", 100,
             "--learning-rate", 5e-3, "--head-learning-rate", 2e-2, "--prefix-share", 0, "--threads", 1, *own)  # fmt: skip
     dialint("train", "pack", "--scanner", scanner, "--examples", data, "--out", release, "--name", "cups.1",
-            "--min-average-precision", 0, "--rounds", 5, *own)  # fmt: skip
+            "--min-average-precision", 0, "--per-100", 20, "--rounds", 5, *own)  # fmt: skip
     info = Release(release).info
     assert (info.taxonomy, tuple(info.codes)) == ("own-1", CODES)
     assert "Labelled by people" in (release / "MODEL_CARD.md").read_text()

@@ -28,7 +28,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.results import read_examples
 from dialint.finetune.decoder.tokenizer import IM_END, IM_START, decoder_render
-from dialint.finetune.scanner.backbone import build_network, load_base, prepare_tokenizer
+from dialint.finetune.scanner.backbone import build_network, init_model, load_base, prepare_tokenizer
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, describe_release, pack
 from dialint.finetune.scanner.train import scan
@@ -74,8 +74,8 @@ def write_base(folder: Path, shape: dict[str, Any], marks: tuple[str, ...] = ())
 @pytest.fixture
 def config(some: Path, tmp_path: Path) -> ScanConfig:
     return ScanConfig(
-        examples=some, base=tmp_path / "base", out=tmp_path / "out", row_tokens=400, context_tokens=100, epochs=3,
-        learning_rate=1e-2, head_learning_rate=3e-2, prefix_share=0.0, running=RunOptions(threads=1, precision="fp32"),
+        examples=some, base=tmp_path / "base", out=tmp_path / "out", row_tokens=400, context_tokens=100, epochs=10,
+        learning_rate=3e-3, head_learning_rate=3e-2, prefix_share=0.0, running=RunOptions(threads=1, precision="fp32"),
     )  # fmt: skip
 
 
@@ -94,9 +94,7 @@ def test_it_is_taught_and_packed_and_scores(
 ) -> None:
     write_base(config.base, shape)
     scan(replace(config, adapters=adapters))
-    last = logged(config.out)[-1]
-    reached = last.get("merged", last)["dev"]["ap"]["macro"]
-    assert reached > 0.6
+    assert logged(config.out)[-1]["dev"]["ap"]["macro"] > 0.9
     release = packed(config, tmp_path / "release")
     examples = list(read_examples(config.examples / "test.jsonl"))
     log = tmp_path / "log.jsonl"
@@ -196,6 +194,16 @@ def test_windows_begin_as_the_base_is_used_to_and_marks_are_new_tokens(config: S
     assert [tokenizer.id_to_token(token) for token in range(len(OWN))] == OWN
     assert set(base.new_ids) == {tokenizer.token_to_id(mark) for mark in base.render.control} - {1}
     assert min(base.new_ids) >= len(OWN)
+
+
+@pytest.mark.parametrize("marks", [(), (IM_START, IM_END, "<a>", "<b>", "<c>")], ids=["our marks", "its own"])
+def test_every_token_has_a_row_also_those_that_the_base_has_none_for(
+    config: ScanConfig, marks: tuple[str, ...]
+) -> None:
+    write_base(config.base, LLAMA, marks)
+    base = load_base(config)
+    rows = init_model(config, base, 1).state_dict()["backbone.embed_tokens.weight"]
+    assert len(rows) == Tokenizer.from_str(base.tokenizer).get_vocab_size() >= len(OWN) + 4
 
 
 @pytest.mark.parametrize("begin", [None, 999, [1, 2]])

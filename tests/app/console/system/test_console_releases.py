@@ -21,7 +21,7 @@ from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns, read_overrides, update_overrides
 from dialint.detector.registry import Gate, Registry, verify_folder
 from dialint.detector.release import EMBEDDED
-from dialint.eval.tally import read_sheet
+from dialint.eval.judgements import read_sheet
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NotAllowed

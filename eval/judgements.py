@@ -1,10 +1,8 @@
-"""What a judged spot check says: precision by code, recall, and which codes may accuse on this log.
+"""People's decisions about findings: a judged spot check, or labels, as counts by code with intervals.
 
-    dialint eval tally check/sheet.csv --overrides overrides.yaml
-    dialint score log.jsonl --overrides overrides.yaml --out checked.jsonl
-
-The sheet is that of `dialint eval spot-check` (`eval/spot_check.py`), filled in by a person. Only its columns
-number, code, judgement and missed are read; what was drawn comes from the manifest beside it.
+A sheet is that of `dialint eval spot-check` (`eval/spot_check.py`), filled in by a person. Only its columns
+number, code, judgement and missed are read; what was drawn comes from the manifest beside it. Labels are of
+whole dialogues, so that each of their findings is judged by them. `eval/contract.py` is the command.
 """
 
 from __future__ import annotations
@@ -15,10 +13,11 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import get_args
 
 from pydantic import ValidationError
 from rich.table import Table
@@ -28,40 +27,10 @@ from dialint.detector.artifacts import (
     read_manifest,
 )
 from dialint.detector.errors import InputRefused
-from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns, update_overrides
+from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns
+from dialint.detector.records import Finding, Label, Verdict
 from dialint.detector.statistics import clopper_pearson_interval
-from dialint.eval.spot_check import JUDGEMENTS, NOTHING, SpotCheck
-
-
-def tally(sheet: Path, /, *, overrides: Path | None = None) -> None:
-    """Precision by code, recall and advice from a judged sheet of `dialint eval spot-check`.
-
-    Parameters
-    ----------
-    sheet
-        The sheet, in the folder where it was made.
-    overrides
-        File that the result is written into, for `dialint score --overrides`.
-    """
-    from rich.console import Console
-
-    sample = read_spot_check(sheet)
-    result = count_judgements(sample, read_sheet(sheet))
-    console = Console(markup=False, emoji=False)
-    for title, judged in (("Findings", result.findings), ("Suggestions", result.suggestions)):
-        if judged:
-            console.print(_table(title, judged))
-    for line in _sentences(result):
-        console.print(line)
-    by_code = (*result.findings.values(), *result.suggestions.values())
-    n_rows, n_read = len(sample.rows), result.turns.read + sum(each.n for each in by_code)
-    if n_read < n_rows:
-        console.print(f"{n_rows - n_read} of {n_rows} rows are not judged yet")
-    if overrides is not None:
-        if not n_read:
-            raise InputRefused("E_EMPTY", f"{sheet}: nothing is judged, so there is nothing to write")
-        update_overrides(overrides, result.release, spot_check=result)
-        console.print(f"{overrides}: dialint score LOG --overrides {overrides}", soft_wrap=True)
+from dialint.eval.spot_check import JUDGEMENTS, NOTHING, Reported, SheetRow, SpotCheck
 
 
 def read_spot_check(sheet: Path) -> SpotCheck:
@@ -106,15 +75,68 @@ def read_sheet(sheet: Path) -> list[dict[str, str]]:
     raise InputRefused("E_FORMAT", f"{sheet}: no CSV with the columns number, code, judgement and missed")
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """The decision about one finding or suggestion, as a word of `JUDGEMENTS`."""
+
+    row: SheetRow
+    answer: str
+
+    @property
+    def is_right(self) -> bool:
+        """Return whether it holds; an arguable one does not."""
+        return self.answer == "right"
+
+
 def count_judgements(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> NaturalPrecision:
     """The judgements of a sheet, by code.
 
     Raises:
         InputRefused: a row is missing, stands twice, or holds something else; the message names the row.
     """
-    by_number = {row.number: row for row in sample.rows}
-    judged: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    judgements, turns = read_answers(sample, rows)
+    return _natural_precision(sample.release, sample.taxonomy, sample.log, judgements, sample.reported, turns)
+
+
+def _natural_precision(
+    release: str,
+    taxonomy: str,
+    log: str,
+    judgements: Iterable[Judgement],
+    reported: Mapping[Reported, Mapping[str, int]],
+    turns: ReadTurns,
+) -> NaturalPrecision:
+    answers: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     stated: dict[tuple[str, str], float] = defaultdict(float)
+    for each in judgements:
+        key = each.row.kind, each.row.code
+        answers[key][each.answer] += 1
+        stated[key] += each.row.probability or 0.0
+    findings, suggestions = (
+        {
+            code: Judged(
+                reported=n,
+                stated=round(stated[kind, code], 6),
+                **{j: answers[kind, code][j] for j in JUDGEMENTS},
+            )
+            for code, n in sorted(reported[kind].items())
+        }
+        for kind in get_args(Reported)
+    )
+    return NaturalPrecision(
+        release=release, taxonomy=taxonomy, log=log, judged_on=datetime.now(UTC).date(),
+        findings=findings, suggestions=suggestions, turns=turns,
+    )  # fmt: skip
+
+
+def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[list[Judgement], ReadTurns]:
+    """The judgements of a sheet, and what was read of the turns without a finding.
+
+    Raises:
+        InputRefused: a row is missing, stands twice, or holds something else; the message names the row.
+    """
+    by_number = {row.number: row for row in sample.rows}
+    judgements: list[Judgement] = []
     missed: Counter[str] = Counter()
     read = with_errors = 0
     for cells in rows:
@@ -138,35 +160,60 @@ def count_judgements(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> Na
                 "E_FIELD", f"row {number}: `judgement` needs one of {', '.join(JUDGEMENTS)}{where}"
             )
         if judgement:
-            judged[row.kind, row.code][judgement] += 1
-            stated[row.kind, row.code] += row.probability or 0.0
+            judgements.append(Judgement(row, judgement))
     if by_number:
         raise InputRefused("E_FIELD", f"row {min(by_number)} of what was drawn is not in the sheet")
+    missed_by_code = dict(sorted(missed.items()))
+    turns = ReadTurns(unflagged=sample.unflagged, read=read, with_errors=with_errors, missed=missed_by_code)
+    return judgements, turns
 
-    def by_code(kind: Literal["finding", "suggestion"]) -> dict[str, Judged]:
-        return {
-            code: Judged(
-                reported=n,
-                stated=round(stated[kind, code], 6),
-                **{j: judged[kind, code][j] for j in JUDGEMENTS},
-            )
-            for code, n in sample.reported[kind].items()
+
+def judge_by_labels(
+    scored: Sequence[Verdict], labels: Iterable[Label], log: str, whole_dialogue: Collection[str] = ()
+) -> tuple[list[Judgement], NaturalPrecision]:
+    """What labels say of all findings and suggestions of `scored`, whose dialogues were labelled as a whole.
+    An error of a code of `whole_dialogue` is right at any turn; a probability of one half is arguable.
+
+    Raises:
+        InputRefused: E_LABEL, a label is of a dialogue that has no verdict.
+    """
+    errors: dict[str, dict[tuple[int, str], float]] = {verdict.dialogue_id: {} for verdict in scored}
+    for label in labels:
+        if label.dialogue_id not in errors:
+            raise InputRefused("E_LABEL", f"--labels: dialogue {label.dialogue_id} is not in the verdicts")
+        errors[label.dialogue_id][label.turn, label.code] = label.probability
+    judgements: list[Judgement] = []
+    reported: dict[Reported, Counter[str]] = {"finding": Counter(), "suggestion": Counter()}
+    missed: Counter[str] = Counter()
+    with_errors = unflagged = 0
+    for verdict in scored:
+        own = errors[verdict.dialogue_id]
+        best: dict[str, float] = defaultdict(float)
+        for (_, code), p in own.items():
+            best[code] = max(best[code], p)
+        kinds: dict[Reported, tuple[Finding, ...]] = {
+            "finding": verdict.findings,
+            "suggestion": verdict.suggestions,
         }
-
-    return NaturalPrecision(
-        release=sample.release,
-        taxonomy=sample.taxonomy,
-        log=sample.log,
-        judged_on=datetime.now(UTC).date(),
-        findings=by_code("finding"),
-        suggestions=by_code("suggestion"),
-        turns=ReadTurns(
-            unflagged=sample.unflagged,
-            read=read,
-            with_errors=with_errors,
-            missed=dict(sorted(missed.items())),
-        ),
+        for kind, each in [(kind, each) for kind, of_kind in kinds.items() for each in of_kind]:
+            p = best[each.code] if each.code in whole_dialogue else own.get((each.turn, each.code), 0.0)
+            row = SheetRow(
+                number=len(judgements) + 1, kind=kind, code=each.code, dialogue=verdict.dialogue_id,
+                turn=each.turn, probability=each.probability, weight=1.0,
+            )  # fmt: skip
+            judgements.append(Judgement(row, "right" if p > 0.5 else "arguable" if p == 0.5 else "wrong"))
+            reported[kind][each.code] += 1
+        flagged = {finding.turn for finding in verdict.findings}
+        of_turn = [each for each, p in own.items() if p > 0.5 and each[0] not in flagged]
+        missed.update(code for _, code in of_turn)
+        n_missed = len({turn for turn, _ in of_turn})
+        with_errors += n_missed
+        unflagged += max((verdict.agent_turns or 0) - len(flagged), n_missed)
+    turns = ReadTurns(
+        unflagged=unflagged, read=unflagged, with_errors=with_errors, missed=dict(sorted(missed.items()))
     )
+    first = scored[0]
+    return judgements, _natural_precision(first.release, first.taxonomy, log, judgements, reported, turns)
 
 
 def overall_precision(
@@ -225,9 +272,12 @@ def _table(title: str, judged: Mapping[str, Judged]) -> Table:
     return table
 
 
-def _sentences(result: NaturalPrecision) -> Iterable[str]:
-    """What the counts say, one line each."""
-    for code, each in result.findings.items():
+def summarize(result: NaturalPrecision, *, with_advice: bool) -> Iterator[Table | str]:
+    """What the counts say: a table of findings, one of suggestions, then sentences."""
+    for title, judged in (("Findings", result.findings), ("Suggestions", result.suggestions)):
+        if judged:
+            yield _table(title, judged)
+    for code, each in result.findings.items() if with_advice else ():
         yield f"{code}: {result.advice(code)} (right {each.right} of {each.n} judged)"
     for name, judged in (("findings", result.findings), ("suggestions", result.suggestions)):
         figures = overall_precision(judged.values())
