@@ -16,7 +16,7 @@ the group ``dialint.checks``, or by a file of the option ``--check``:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,6 @@ from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.policy.format import Policy
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import WaitLimits
-from dialint.detector.tool_use import ToolUse
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,6 @@ class CheckContext:
     policies: Mapping[str, Policy] = field(default_factory=dict)
     languages: tuple[str, ...] = ()
     waits: tuple[WaitLimits, ...] = ()
-
-    def has_calls(self, uses: Iterable[ToolUse]) -> bool:
-        """Return whether all calls of tools are logged, as the `uses` of the dialogue or the log show."""
-        return not self.log.is_partial and (self.log.has_tools or any(use.was_run for use in uses))
 
 
 NO_CONTEXT = CheckContext()

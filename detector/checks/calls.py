@@ -10,7 +10,14 @@ from functools import lru_cache
 from itertools import pairwise
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.claims import MODE_KEY, claims_undone_write, is_transfer, may_write, name_words
+from dialint.detector.checks.claims import (
+    MODE_KEY,
+    claims_undone_write,
+    has_calls,
+    is_transfer,
+    may_write,
+    name_words,
+)
 from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id
 from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
@@ -236,12 +243,11 @@ def locate_call(turn: Turn, number: int) -> tuple[int, int, int]:
     return turn.index, *place
 
 
-def locate_act(dialogue: Dialogue, turn: int, number: int = 0) -> tuple[int, int, int] | None:
-    """Return turn, start and end of the agent's message that belongs to call `number` of a turn, or to a turn
-    of the customer: its own or the next one before the customer speaks; without one the call. None if the
-    agent did nothing more."""
+def locate_act(dialogue: Dialogue, turn: int) -> tuple[int, int, int] | None:
+    """Return turn, start and end of the agent's message that belongs to a turn: its own or the next one
+    before the customer speaks; without one the call. None if the agent did nothing more."""
     act = _acts(dialogue).get(turn)
-    return None if act is None else locate_call(act, number)
+    return None if act is None else locate_call(act, 0)
 
 
 @per_dialogue
@@ -359,7 +365,7 @@ def raw_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 @check(E2=Evidence(22, 25), languages=("en",))
 def needless_transfer(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a transfer to a person whom nobody asked for or spoke of, before the customer was asked or told
-    anything, or before any look-up was tried (E2).
+    anything, or before any look-up was tried (E2). The hit is the call.
 
     Read on the development half of tau_bench (2026-11-29): 22 of 25 right.
     """
@@ -373,10 +379,13 @@ def needless_transfer(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
         has_spoken = has_spoken or bool(turn.text.strip())
         for number, use in enumerate(uses.get(turn.index, ())):
             if is_transfer(use.call.name):
-                place = locate_act(dialogue, turn.index, number)
-                if place is not None and not (has_spoken and has_looked):
+                if not (has_spoken and has_looked):
                     lacking = "nothing was looked up" if has_spoken else "the customer was asked nothing"
-                    yield Hit(*place, f"'{use.call.name}' was called, and {lacking} before", "E2")
+                    yield Hit(
+                        *locate_call(turn, number),
+                        f"'{use.call.name}' was called, and {lacking} before",
+                        "E2",
+                    )
                 return
             has_looked = has_looked or not (may_write(use.call.name) or "think" in name_words(use.call.name))
 
@@ -397,7 +406,7 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     log that holds only some of the tools an act may have been done elsewhere.
     """
     uses = tool_uses(dialogue)
-    if not context.has_calls(uses):
+    if not has_calls(dialogue, context):
         return
     customer = [turn for turn in dialogue.turns if turn.role == "customer"]
     spoken = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]

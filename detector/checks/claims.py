@@ -16,8 +16,9 @@ from operator import attrgetter, itemgetter
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.words import WordSearch, patterns, read_words, trim
+from dialint.detector.log_profile import MIN_DIALOGUES
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import ToolUse, has_failed, tool_uses
+from dialint.detector.tool_use import ToolUse, has_failed, per_dialogue, tool_uses
 
 _ACTS = read_words("acts")
 _TOOL_NAMES = {name: frozenset(words.split()) for name, words in read_words("tool_names").items()}
@@ -45,6 +46,7 @@ _ACT_OF_NOUN = _act_by_word("nouns")
 _NOUN = re.compile(rf"\b({'|'.join(_ACT_OF_NOUN)})s?\b(?! (?:ID|number|#|policy))", re.IGNORECASE)
 _PASSIVE = "|".join(verb for verb in _ACT_OF if verb not in ("blocked", "sent"))
 """That a card has been blocked, or a parcel sent, is a state: only who did it himself claims an act."""
+_RAW = patterns("calls")
 PATTERNS = patterns(
     "claims",
     verb=f"(?P<verb>{'|'.join(_ACT_OF)})",
@@ -88,7 +90,37 @@ def is_transfer(name: str) -> bool:
     return not _PEOPLE.isdisjoint(words) and words[0] in ACTS["transfer"]
 
 
-@check(R3=Evidence(123, 124), languages=("en",))
+@per_dialogue
+def writes_calls(dialogue: Dialogue) -> bool:
+    """Return whether an agent sent a call of a tool, reasoning or a stage direction as text, before a
+    customer spoke of calls: a bot with tools, some of whose calls were never run."""
+    for turn in dialogue.turns:
+        if turn.role == "customer" and (_RAW.call.search(turn.text) or _RAW.developer.search(turn.text)):
+            return False
+        if turn.role in JUDGED_ROLES and (
+            _RAW.call.search(turn.text) or _RAW.reasoning.match(turn.text) or _RAW.stage.search(turn.text)
+        ):
+            return True
+    return False
+
+
+def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
+    """Return whether all calls of tools are logged: the dialogue has results, or most of the log; or some of
+    the log, and the agent writes calls that were not run.
+
+    The third, on development dialogues without results (2026-11-29): in 205 of tau_bench; readers who knew
+    no finding had listed 410 of 453 as I2 or R3, and another error in the turns of 40 more; 40 more hits
+    read, 39 right. In 13,949 of STAR, MultiWOZ, SGD, stc3 and taskmaster4 no agent writes calls.
+    """
+    log = context.log
+    return not log.is_partial and (
+        log.has_tools
+        or any(use.was_run for use in tool_uses(dialogue))
+        or (log.tool_dialogues >= MIN_DIALOGUES and writes_calls(dialogue))
+    )
+
+
+@check(R3=Evidence(213, 217), languages=("en",))
 def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who says that something was done although no tool call did it (R3).
 
@@ -99,10 +131,11 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     on dialogues without results of tools, unless the log is known to hold them, and on partial logs.
 
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
-    profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17.
+    profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17; in
+    development dialogues without results (`has_calls`) 90 of 93.
     """
     uses = tool_uses(dialogue)
-    if not context.has_calls(uses):
+    if not has_calls(dialogue, context):
         return
     evidence = _Evidence(dialogue)
     customers = [turn.index for turn in dialogue.turns if turn.role == "customer"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check, values
-from dialint.detector.checks.claims import name_words, statements
+from dialint.detector.checks.claims import has_calls, name_words, statements
 from dialint.detector.checks.values import AMOUNT, StatedAmounts, StatedIds, ValueIndex, compact
 from dialint.detector.checks.words import SENTENCE, WordSearch, patterns
 from dialint.detector.records import JUDGED_ROLES, Dialogue
@@ -29,7 +29,7 @@ MAX_BEFORE = 1000
 """Characters of a line before a value that may say so."""
 
 
-@check(I2=Evidence(81, 82), I4=Evidence(15, 20), languages=("en",))
+@check(I2=Evidence(206, 223), I4=Evidence(15, 20), languages=("en",))
 def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an id that stands nowhere in the log (I2), and an amount that follows from nothing in it, an
     amount or a time that is not the one that a result gives for the id beside it, or a total that is no sum
@@ -38,11 +38,12 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     At most one hit for each turn and code, and one for each value. Silent on dialogues without results of
     tools, unless the log is known to hold them: then ids are traced all the same.
 
-    Read on the once-half of tau_bench (2026-11-23): I2 81 of 82 right; on the development halves of tau_bench
-    and STAR (2026-11-29): I4 9 of 9, totals 2 of 2; on the written test set 4 of 9.
+    Read on the once-half of tau_bench (2026-11-23): I2 81 of 82 right; in development dialogues without
+    results (`has_calls`) 125 of 141; on the development halves of tau_bench and STAR (2026-11-29): I4 9 of 9,
+    totals 2 of 2; on the written test set 4 of 9.
     """
     uses = tool_uses(dialogue)
-    if not context.has_calls(uses):
+    if not has_calls(dialogue, context):
         return
     by_result = {use.result_turn: use for use in uses if use.was_run}
     calls = uses_by_turn(dialogue)
@@ -199,7 +200,7 @@ _HELPERS = frozenset(["think", "calculate", "calc", "transfer", "escalate", "res
 """Words in the names of tools that look nothing up."""
 
 
-@check(I2=Evidence(114, 119), languages=("en",))
+@check(I2=Evidence(309, 338), languages=("en",))
 def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who says that something was found, checked or verified in a system, or tells what a
     record holds, although no tool has returned anything by then (I2).
@@ -208,10 +209,11 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
     log holds calls of tools: the look-ups may be unlogged. After look-ups that failed, a sentence that
     tells so is none.
 
-    Read on the once-half of tau_bench (2026-11-23): 114 of 119 right, .96 (.90 to .99).
+    Read on the once-half of tau_bench (2026-11-23): 114 of 119 right, .96 (.90 to .99); in development
+    dialogues without results (`has_calls`) 195 of 219, and most others are R3 to the readers.
     """
     uses = tool_uses(dialogue)
-    if dialogue.sources or not context.has_calls(uses):
+    if dialogue.sources or not has_calls(dialogue, context):
         return
     answered = [
         use.result_turn

@@ -20,6 +20,7 @@ from dialint.detector.records import Dialogue, Turn
 CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
 LOGS = {
     "log: with calls": LogProfile(n_dialogues=10, tool_dialogues=8),
+    "log: some calls": LogProfile(n_dialogues=10, tool_dialogues=3),
     "log: lists get_user": LogProfile(listing_tools=("get_user",)),
     "log: halls": LogProfile(
         choices={"plan hall": ("north hall", "west hall"), "plan mode": ("book", "check")}
