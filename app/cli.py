@@ -105,6 +105,7 @@ EVAL: Commands = {
         "dialint.eval.contract:contract",
         "Guarantee precision or recall by people's decisions.",
     ),
+    "rates": ("dialint.eval.rates:rates", "Error rates from verdicts and an audit, and what is missed."),
 }
 SERVE: Commands = {
     "vllm": ("dialint.app.commands.serve:vllm", "Serve a judge by vLLM, in its own environment.")

@@ -267,6 +267,16 @@ class Verdict(Record):
         """The error codes of questions to the judge that have no usable answer."""
         return () if self.judge is None else tuple(self.judge.failures)
 
+    @property
+    def judged_turns(self) -> int:
+        """The agents' turns of a scored dialogue that were judged; 0 where an older file does not tell."""
+        return round((self.agent_turns or 0) * (1.0 if self.judged_share is None else self.judged_share))
+
+    @property
+    def week(self) -> str | None:
+        """The ISO week of the first time, such as ``2026-W48``."""
+        return None if self.started_at is None else "{}-W{:02d}".format(*self.started_at.isocalendar()[:2])
+
     def with_origin(self, dialogue: Dialogue) -> Verdict:
         """Return the verdict with the agent, team, channel and first time of its dialogue."""
         names = ("agent", "team", "channel", "started_at")

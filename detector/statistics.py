@@ -1,4 +1,4 @@
-"""Confidence intervals of every figure: the bootstrap, Wilson's and Clopper and Pearson's.
+"""Confidence intervals of every figure: the bootstrap, Wilson's and Clopper and Pearson's; shares compared.
 
 The bootstrap draws whole groups (source dialogues, tasks) with replacement, because the rows of one group
 depend on each other. No row is copied: a round is a row of counts, how often each group was drawn, and a
@@ -14,9 +14,10 @@ Source: Efron and Tibshirani 1993, chapter 6 (bootstrap weights), chapter 13 (pe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from statistics import NormalDist
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,17 +129,17 @@ def _percentiles(rounds: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def wilson_interval(successes: float, n: int) -> tuple[float, float]:
-    """95 % score interval of a proportion, within [0, 1]; the whole range for `n` of 0.
+def wilson_interval(successes: float, n: float, z: float = Z_95) -> tuple[float, float]:
+    """Score interval of a proportion at the normal quantile `z`, within [0, 1]; all of it for `n` of 0.
 
     `successes` may be a sum of probabilities; the interval is then too wide rather than too narrow.
     Source: Wilson, JASA 22 (1927).
     """
     if n == 0:
         return 0.0, 1.0
-    share, z2 = successes / n, Z_95 * Z_95
+    share, z2 = successes / n, z * z
     middle = share + z2 / (2 * n)
-    half = Z_95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    half = z * math.sqrt(max(0.0, share * (1 - share)) / n + z2 / (4 * n * n))
     return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
 
 
@@ -150,37 +151,118 @@ def round_interval(low: float, high: float, digits: int) -> tuple[float, float]:
     return round(low, digits), round(high, digits)
 
 
-def difference_interval(successes: int, n: int, successes_before: int, n_before: int) -> tuple[float, float]:
-    """95 % interval of the difference of two independent proportions, the second taken from the first; the
-    whole range where one has no trials.
+@dataclass(frozen=True)
+class Rate:
+    """A share that is as sure as one of `n` independent trials, which need not be whole; `errors` of `reads`
+    were seen. `fixed_variance` is the part of its variance that more readings leave."""
 
-    Source: Newcombe, Statistics in Medicine 17 (1998), 873-890, method 10: of the two score intervals.
+    value: float
+    n: float
+    errors: float
+    reads: float
+    fixed_variance: float = 0.0
+
+    @classmethod
+    def of(cls, successes: float, n: float) -> Rate:
+        """Return a plain proportion."""
+        return cls(successes / n if n else math.nan, n, successes, n)
+
+    @property
+    def variance(self) -> float:
+        """With half an error and half a correct one more, as few readings without any are not certain."""
+        share = (self.value * self.n + 0.5) / (self.n + 1)
+        return share * (1 - share) / self.n if self.n else math.inf
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Score interval."""
+        return wilson_interval(self.value * self.n if self.n else 0.0, self.n)
+
+
+def linear_interval(
+    terms: Sequence[tuple[float, Rate]], z: float | Floats = Z_95, *, exact: bool = False
+) -> tuple[Any, Any]:
+    """Interval of a sum of coefficients times independent rates, at one normal quantile or several, from the
+    score intervals of the rates, or the exact ones; NaN where one has no trials. Of two proportions with
+    coefficients 1 and -1, and score intervals, Newcombe's method 10.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998), 873-890; Zou and Donner, Statistics in Medicine 27
+    (2008), 1693-1702 (the method of variance estimates recovery).
     """
-    if n == 0 or n_before == 0:
-        return -1.0, 1.0
-    share, before = successes / n, successes_before / n_before
-    low, high = wilson_interval(successes, n)
-    low_before, high_before = wilson_interval(successes_before, n_before)
-    difference = share - before
-    below = math.hypot(share - low, high_before - before)
-    above = math.hypot(high - share, before - low_before)
-    return max(-1.0, difference - below), min(1.0, difference + above)
+    value, below, above = 0.0, np.zeros(np.shape(z)), np.zeros(np.shape(z))
+    for coefficient, rate in terms:
+        value += coefficient * rate.value
+        bounds: Callable[[float, float, Any], tuple[Any, Any]] = _exact_interval if exact else wilson_interval
+        low, high = bounds(rate.value * rate.n, rate.n, z)
+        down, up = (coefficient * (rate.value - low)) ** 2, (coefficient * (high - rate.value)) ** 2
+        below, above = below + (down if coefficient > 0 else up), above + (up if coefficient > 0 else down)
+    return value - np.sqrt(below), value + np.sqrt(above)
 
 
-def compare_shares(
-    successes: int, n: int, successes_other: int, n_other: int
-) -> Literal["more", "fewer", "even", "unknown"]:
-    """Return the difference of two independent proportions in a word: "more" or "fewer" if its 95 % interval
-    leaves out zero and at least `LEAST_EVENTS` stand on either side of it; "unknown" if they do not, or if
-    there are fewer in all, so that one event never tells anybody apart."""
-    low, high = difference_interval(successes, n, successes_other, n_other)
-    if max(successes, successes_other) < LEAST_EVENTS:
-        return "unknown"
-    if low > 0.0:
-        return "more" if min(successes, n_other - successes_other) >= LEAST_EVENTS else "unknown"
-    if high < 0.0:
-        return "fewer" if min(successes_other, n - successes) >= LEAST_EVENTS else "unknown"
-    return "even"
+def _exact_interval(successes: float, n: float, z: float | Floats) -> tuple[Any, Any]:
+    """Clopper and Pearson's interval at normal quantiles; `successes` and `n` need not be whole."""
+    from scipy.special import betainccinv, betaincinv, ndtr
+
+    tail, low, high = ndtr(-np.asarray(z)), np.zeros(np.shape(z)), np.ones(np.shape(z))
+    if successes > 0:
+        low = betaincinv(successes, n - successes + 1, tail)
+    if successes < n:
+        high = betainccinv(successes + 1, n - successes, tail)
+    return low, high
+
+
+QUANTILES = np.linspace(0.0, 8.0, 401)
+
+
+def difference_p_value(rate: Rate, other: Rate) -> float:
+    """Two-sided p value of no difference: the level at which the interval of the difference, from exact ones,
+    begins to leave out zero; 1 where one has no trials. The tails of score intervals are too short for a test
+    where errors are few."""
+    if not rate.n or not other.n:
+        return 1.0
+    sign = 1.0 if rate.value >= other.value else -1.0
+    low, _ = linear_interval([(sign, rate), (-sign, other)], QUANTILES, exact=True)
+    return 2.0 * NormalDist().cdf(-float(QUANTILES[low > 0.0].max(initial=0.0)))
+
+
+def adjust_p_values(p_values: Sequence[float] | Floats) -> NDArray[np.float64]:
+    """The false discovery rates at which each of several tests is a discovery.
+
+    Source: Benjamini and Hochberg, JRSS B 57 (1995); holds for positively dependent tests.
+    """
+    values = np.asarray(p_values, float)
+    order = np.argsort(values)
+    scaled = values[order] * len(values) / np.arange(1, 1 + len(values))
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    return adjusted
+
+
+Comparison = Literal["more", "fewer", "even", "unknown"]
+
+
+def compare_rates(pairs: Sequence[tuple[Rate, Rate]], level: float = 0.05) -> list[Comparison]:
+    """Return each difference of a family of them in a word: "more" or "fewer" if it is a discovery at a false
+    discovery rate of `level` and at least `LEAST_EVENTS` stand on either side of it; "unknown" if they do
+    not, or if there are fewer in all, so that one event never tells anybody apart."""
+    adjusted = adjust_p_values([difference_p_value(*pair) for pair in pairs])
+    words: list[Comparison] = []
+    for (rate, other), p in zip(pairs, adjusted, strict=True):
+        clean, others_clean = rate.reads - rate.errors, other.reads - other.errors
+        if max(rate.errors, other.errors) < LEAST_EVENTS:
+            words.append("unknown")
+        elif p > level:
+            words.append("even")
+        elif rate.value > other.value:
+            words.append("more" if min(rate.errors, others_clean) >= LEAST_EVENTS else "unknown")
+        else:
+            words.append("fewer" if min(other.errors, clean) >= LEAST_EVENTS else "unknown")
+    return words
+
+
+def compare_shares(successes: int, n: int, successes_other: int, n_other: int) -> Comparison:
+    """`compare_rates` of two plain proportions."""
+    return compare_rates([(Rate.of(successes, n), Rate.of(successes_other, n_other))])[0]
 
 
 def clopper_pearson_upper(successes: int, n: int, confidence: float) -> float:

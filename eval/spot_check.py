@@ -311,12 +311,12 @@ def _row(row: SheetRow, dialogue: Dialogue, finding: Finding | None, taxonomy: T
         )
     before: list[str] = []
     for turn in reversed(masked.turns[:position]):
-        line = _line(turn)
+        line = turn_line(turn)
         if before and sum(map(len, before)) + len(line) > CONTEXT_CHARACTERS:
             before.append(f"[{position - len(before)} earlier turns left out]")
             break
         before.append(line[-CONTEXT_CHARACTERS:])
-    after = [f"[after] {_line(turn)}" for turn in masked.turns[position + 1 : position + 1 + AFTER]]
+    after = [f"[after] {turn_line(turn)}" for turn in masked.turns[position + 1 : position + 1 + AFTER]]
     code = taxonomy.codes.get(row.code)
     return {
         "number": row.number,
@@ -324,7 +324,7 @@ def _row(row: SheetRow, dialogue: Dialogue, finding: Finding | None, taxonomy: T
         "code": row.code,
         "question": f"{code.name.en}: {code.test}" if code else "",
         "context": "\n".join([*reversed(before), "[the turn to judge]", *after]),
-        "text": _line(masked.turns[position]),
+        "text": turn_line(masked.turns[position]),
         "quote": finding.quote if finding else "",
         "reason": finding.reason if finding else "",
         "judgement": "",
@@ -337,7 +337,7 @@ def _row(row: SheetRow, dialogue: Dialogue, finding: Finding | None, taxonomy: T
     }
 
 
-def _line(turn: Turn) -> str:
+def turn_line(turn: Turn) -> str:
     """A turn with its role; tool calls and results are shortened and marked, as the customer saw none."""
     calls = [f"call {call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in turn.tool_calls]
     unseen = [f"[not seen by the customer: {call[:TOOL_CHARACTERS]}]" for call in calls]

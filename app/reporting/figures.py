@@ -51,17 +51,11 @@ class Group:
             self.not_judged += verdict.status == "not_judged"
             return
         self.judged += 1
-        self.turns += judged_turns(verdict)
+        self.turns += verdict.judged_turns
         self.flagged += bool(verdict.findings)
         self.serious += any(finding.severity in SERIOUS for finding in verdict.findings)
         self.findings.update(finding.code for finding in verdict.findings)
         self.severities.update(finding.severity for finding in verdict.findings)
-
-
-def judged_turns(verdict: Verdict) -> int:
-    """The agents' turns of a scored dialogue that were judged; 0 where an older file does not tell."""
-    whole = 1.0 if verdict.judged_share is None else verdict.judged_share
-    return round((verdict.agent_turns or 0) * whole)
 
 
 @dataclass
@@ -113,7 +107,7 @@ class Figures:
         self.tally.add(verdict)
         self.whole.add(verdict)
         for dimension, groups in self.groups.items():
-            groups.setdefault(_value(verdict, dimension), Group()).add(verdict)
+            groups.setdefault(getattr(verdict, dimension), Group()).add(verdict)
         if verdict.status == "failed":
             return
         self.knows_turns &= verdict.agent_turns is not None
@@ -161,16 +155,6 @@ class Figures:
         return [
             each for code in sorted(self.suggested) for each in sorted(self.suggested[code], reverse=True)
         ]
-
-
-def _value(verdict: Verdict, dimension: str) -> str | None:
-    if dimension != "week":
-        value: str | None = getattr(verdict, dimension)
-        return value
-    if verdict.started_at is None:
-        return None
-    year, week, _ = verdict.started_at.isocalendar()
-    return f"{year}-W{week:02d}"
 
 
 def count(

@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
+from dialint.detector.statistics import adjust_p_values
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.raters.collusion import ColludingGroup, combine_fits, compare_pairs, find_groups
 from dialint.labeling.raters.competence import Competence, LeaveOneOut, estimate_competence, leave_one_out
-from dialint.labeling.raters.estimates import benjamini_hochberg
 from dialint.labeling.raters.response_time import WORDS_PER_MINUTE, ResponseTimes, measure_response_times
 
 SURE = 0.95
@@ -136,7 +136,7 @@ def _flag_no_knowledge(workers: Sequence[str], competence: Competence) -> Iterat
     has_slope = ~np.isnan(competence.slope)
     p_values = np.ones(len(workers))
     p_values[has_slope] = ndtr(competence.slope[has_slope] / competence.spread[has_slope])
-    for index in np.flatnonzero(benjamini_hochberg(p_values, FALSE_DISCOVERY_RATE) & has_slope).tolist():
+    for index in np.flatnonzero((adjust_p_values(p_values) <= FALSE_DISCOVERY_RATE) & has_slope).tolist():
         n, slope = int(competence.n[index]), float(competence.slope[index])
         why = f"answers move against the others' (slope {slope:.2f}): the labels may be mistaken"
         yield Flag("contrary", (workers[index],), n, why, p_value=float(p_values[index]))
@@ -149,7 +149,7 @@ def _flag_fast(workers: Sequence[str], times: ResponseTimes) -> Iterator[Flag]:
         ("unread", times.unread, times.unread_p_value, unread),
     )
     for kind, counts, p_values, words in kinds:
-        flagged = benjamini_hochberg(p_values, FALSE_DISCOVERY_RATE) & (counts > 0)
+        flagged = (adjust_p_values(p_values) <= FALSE_DISCOVERY_RATE) & (counts > 0)
         for index in np.flatnonzero(flagged).tolist():
             n, median = int(times.n[index]), float(times.median[index])
             why = f"{int(counts[index])} of {n} timed answers {words}; the median is {median:.1f} s"

@@ -33,9 +33,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dialint.detector.statistics import adjust_p_values
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.raters.competence import LeaveOneOut
-from dialint.labeling.raters.estimates import benjamini_hochberg, binomial_tail
+from dialint.labeling.raters.estimates import binomial_tail
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -218,7 +219,7 @@ def find_groups(pairs: WorkerPairs, codes: Sequence[LeaveOneOut], rate: float = 
         return []
     n_workers = len(codes[0].answers.workers)
     search = _Search(pairs, codes, n_workers)
-    edges = benjamini_hochberg(pairs.p_value, rate)
+    edges = adjust_p_values(pairs.p_value) <= rate
     first, second = [pairs.first[edges]], [pairs.second[edges]]
     for workers in search.find_sets(np.log(rate)):
         first.append(np.full(len(workers) - 1, workers[0]))

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dialint.detector.statistics import wilson_interval
 from dialint.labeling.aggregation.answers import Floats
@@ -66,14 +65,6 @@ def quartiles(seconds: list[float]) -> Speed:
         return Speed(len(seconds))
     first, middle, third = np.percentile(seconds, (25, 50, 75)).tolist()
     return Speed(len(seconds), middle, first, third)
-
-
-def benjamini_hochberg(p_values: Floats, rate: float) -> NDArray[np.bool_]:
-    """Select those of `p_values`, shape (tests,), for which the false discovery rate is at most `rate`: a
-    mask of the same shape."""
-    from scipy.stats import false_discovery_control
-
-    return np.asarray(false_discovery_control(p_values) <= rate, bool) if len(p_values) else np.zeros(0, bool)
 
 
 def binomial_tail(k: Floats, n: Floats, share: Floats | float) -> Floats:

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from dialint.detector.statistics import (
+    Rate,
     bootstrap_counts,
     bootstrap_estimate,
     clopper_pearson_upper,
     compare_shares,
-    difference_interval,
     e_values_of_loss,
     grouped_sum,
+    linear_interval,
     percentile_interval,
     ratio,
     round_interval,
@@ -63,9 +64,13 @@ def test_wilson_by_hand() -> None:
 
 def test_the_difference_of_two_proportions_as_published() -> None:
     """Newcombe 1998, table II, method 10: 56/70 - 48/80, 10/10 - 0/20."""
-    assert difference_interval(56, 70, 48, 80) == pytest.approx((0.0524, 0.3339), abs=5e-5)
-    assert difference_interval(10, 10, 0, 20) == pytest.approx((0.6791, 1.0), abs=5e-5)
-    assert difference_interval(0, 0, 3, 4) == (-1.0, 1.0)
+    for mine, other, expected in (
+        ((56, 70), (48, 80), (0.0524, 0.3339)),
+        ((10, 10), (0, 20), (0.6791, 1.0)),
+    ):
+        terms = [(1.0, Rate.of(*mine)), (-1.0, Rate.of(*other))]
+        assert linear_interval(terms) == pytest.approx(expected, abs=5e-5)
+    assert np.isnan(linear_interval([(1.0, Rate.of(0, 0)), (-1.0, Rate.of(3, 4))])).all()
 
 
 def test_the_bound_of_no_hits_is_known_in_closed_form() -> None:

@@ -34,7 +34,7 @@ from dialint.app.console.tables import (
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text, severity_title
-from dialint.detector.statistics import compare_shares
+from dialint.detector.statistics import Rate, compare_rates, compare_shares
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import coaching
 from dialint.labeling.store.api import Store
@@ -174,17 +174,23 @@ def _show_codes(
         "more": _("more"), "fewer": _("fewer"), "even": _("no clear difference"),
         "unknown": _("not enough evidence"),
     }  # fmt: skip
+    n_other = rates.other_dialogues
+    pairs = [
+        (
+            Rate.of(min(rates.own[code], n, dialogues[code]), n),
+            Rate.of(min(rates.other.get(code, 0), n_other), n_other),
+        )
+        for code in codes
+    ]
     marks, rows = [], []
-    for code in codes:
+    for code, difference in zip(codes, compare_rates(pairs), strict=True):
         name = code_title(code, taxonomy)
         k = min(rates.own[code], n)
         marks.append(ShareMark.of(name, k, n, own))
-        n_other = rates.other_dialogues
         k_other = min(rates.other.get(code, 0), n_other)
         if n_other:
             marks.append(ShareMark.of(name, k_other, n_other, others, MUTED))
-        verdict = compare_shares(min(k, dialogues[code]), n, k_other, n_other)
-        rows.append((name, share_text(k, n), share_text(k_other, n_other), words[verdict]))
+        rows.append((name, share_text(k, n), share_text(k_other, n_other), words[difference]))
     alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
     draw_shares(marks, _("Errors for each dialogue"), alt, n_rows=len(codes))
     show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)

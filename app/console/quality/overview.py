@@ -31,7 +31,7 @@ from dialint.app.console.tables import (
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text
-from dialint.detector.statistics import LEAST_EVENTS, compare_shares
+from dialint.detector.statistics import LEAST_EVENTS, Rate, compare_rates
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import insights
 from dialint.labeling.store.api import Store
@@ -225,7 +225,7 @@ def _show_agents(
         return
     counts = {group.key: (group.flagged - cleared.get(group.key, 0), group.dialogues) for group in groups}
     ranked = sorted(
-        ((name, rank_agent(name, counts)) for name in counts),
+        rank_agents(counts).items(),
         key=lambda row: (row[1] == 0, -row[1], -counts[row[0]][0] / counts[row[0]][1], row[0]),
     )[:N_AGENTS]
     states = {
@@ -251,12 +251,14 @@ def _show_agents(
     st.caption(safe_markdown(text))
 
 
-def rank_agent(name: str, counts: dict[str, tuple[int, int]]) -> int:
-    """Return whether an agent has more errors than the others (1), fewer (-1), or cannot be told apart (0).
-    `counts` are dialogues with an error and all, by agent."""
-    k, n = counts[name]
-    others_k = sum(each for each, _n in counts.values()) - k
-    others_n = sum(each for _k, each in counts.values()) - n
-    if n < LEAST_DIALOGUES or not others_n:
-        return 0
-    return {"more": 1, "fewer": -1}.get(compare_shares(k, n, others_k, others_n), 0)
+def rank_agents(counts: dict[str, tuple[int, int]]) -> dict[str, int]:
+    """Return which agents have more errors than the others (1), fewer (-1), or cannot be told apart (0), at a
+    false discovery rate of 5 %. `counts` are dialogues with an error and all, by agent."""
+    errors, dialogues = (sum(each) for each in zip(*counts.values(), strict=True))
+    names = [name for name, (_, n) in counts.items() if LEAST_DIALOGUES <= n < dialogues]
+    pairs = [
+        (Rate.of(*counts[name]), Rate.of(errors - counts[name][0], dialogues - counts[name][1]))
+        for name in names
+    ]
+    words = dict(zip(names, compare_rates(pairs), strict=True))
+    return {name: {"more": 1, "fewer": -1}.get(words.get(name, ""), 0) for name in counts}

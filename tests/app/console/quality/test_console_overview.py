@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.quality.overview import LEAST_DIALOGUES, rank_agent
+from dialint.app.console.quality.overview import LEAST_DIALOGUES, rank_agents
 from dialint.app.console.tables import Period, last_days
 from dialint.detector.statistics import compare_shares
 from dialint.labeling.store import annotations, dialogues
@@ -17,12 +17,12 @@ def test_an_agent_is_set_apart_only_by_evidence() -> None:
     """18 of 20 against 60 of 200 is more, 0 of 40 is fewer; 5 of 5 are too few to say so, and 8 of 20 is
     within its interval, 0.22 to 0.61."""
     rest = {"rest": (60, 200)}
-    assert rank_agent("a", {"a": (18, LEAST_DIALOGUES), **rest}) == 1
-    assert rank_agent("a", {"a": (0, 40), **rest}) == -1
-    assert rank_agent("a", {"a": (LEAST_DIALOGUES - 1, LEAST_DIALOGUES - 1), **rest}) == 0
-    assert rank_agent("a", {"a": (8, 20), **rest}) == 0
-    assert rank_agent("a", {"a": (1, 20), "rest": (0, 2000)}) == 0, "one event is chance"
-    assert rank_agent("a", {"a": (18, 20)}) == 0, "nobody to compare with"
+    assert rank_agents({"a": (18, LEAST_DIALOGUES), **rest})["a"] == 1
+    assert rank_agents({"a": (0, 40), **rest})["a"] == -1
+    assert rank_agents({"a": (LEAST_DIALOGUES - 1, LEAST_DIALOGUES - 1), **rest})["a"] == 0
+    assert rank_agents({"a": (8, 20), **rest})["a"] == 0
+    assert rank_agents({"a": (1, 20), "rest": (0, 2000)})["a"] == 0, "one event is chance"
+    assert rank_agents({"a": (18, 20)})["a"] == 0, "nobody to compare with"
     assert compare_shares(6, 20, 0, 80) == "more"
     assert compare_shares(1, 20, 0, 80) == "unknown", "though its interval leaves out zero"
 
