@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import raw_tool_call
+from dialint.detector.checks.calls import raw_texts
 from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.checks.words import (
     content,
@@ -57,7 +57,7 @@ class Reply:
 @per_dialogue
 def replies(dialogue: Dialogue) -> list[Reply]:
     """Return what agents say between the customer's turns; text that only a machine reads is none."""
-    raw = {hit.turn for hit in raw_tool_call(dialogue)}
+    raw = {hit.turn for hit in raw_texts(dialogue)}
     groups: list[tuple[tuple[Turn, ...], list[Turn]]] = []
     customer, has_agent_spoken = list[Turn](), False
     for turn in dialogue.turns:

@@ -316,16 +316,32 @@ def speaks_of_calls(text: str) -> bool:
     return PATTERNS.developer.search(text) is not None
 
 
+REASONING = "the bot's reasoning was sent as text"
+
+
 @check(L4=Evidence(30, 30))
 def raw_tool_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the text of a tool call, or of a bot's reasoning, that the customer was shown (L4).
 
-    It is jargon to him. At most one hit for each turn; silent where a customer sent such text or spoke of
-    such calls first, as a developer may.
+    It is jargon to him. At most one hit for each turn. A bot that shows its reasoning does so in every turn:
+    that is one slip, in the first of them. Silent as `raw_texts` is.
 
     Read on the once-half of tau_bench (2026-11-23): 30 of 30 right, 1.0 (.88 to 1); no hit in STAR, MultiWOZ,
     SGD, taskmaster4, stc3 and dbdc3.
     """
+    hits = list(raw_texts(dialogue))
+    n_more = sum(hit.why == REASONING for hit in hits) - 1
+    for hit in hits:
+        if hit.why != REASONING:
+            yield hit
+        elif n_more >= 0:
+            yield replace(hit, why=f"{REASONING}, and in {n_more} later turns" if n_more else REASONING)
+            n_more = -1
+
+
+def raw_texts(dialogue: Dialogue) -> Iterator[Hit]:
+    """Yield every turn with text that only a machine reads; none where a customer sent such text or spoke of
+    calls first, as a developer may."""
     was_found = False
     for turn in dialogue.turns:
         if turn.role == "customer" and (
@@ -338,7 +354,7 @@ def raw_tool_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         if (call := PATTERNS.call.search(turn.text)) is not None:
             start, why = call.start(), "a tool call was sent as text"
         elif (reasoning := PATTERNS.reasoning.match(turn.text)) is not None:
-            start, why = reasoning.start(), "the bot's reasoning was sent as text"
+            start, why = reasoning.start(), REASONING
         elif (stage := PATTERNS.stage.search(turn.text)) is not None:
             (start, end), why = stage.span(), "a stage direction or another's turn was sent as text"
         else:
@@ -349,13 +365,13 @@ def raw_tool_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 @check(M3=Evidence(estimate=0.923))
 def raw_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find raw text (`raw_tool_call`) that was sent before in the same words (M3): it answers nothing,
+    """Find raw text (`raw_texts`) that was sent before in the same words (M3): it answers nothing,
     whatever the customer said in between.
 
     On the development half of the natural set (2026-11-23): 11 of 11 right, all in tau_bench."""
     texts = {turn.index: " ".join(turn.text.split()) for turn in dialogue.turns}
     sent: dict[str, int] = {}
-    for hit in raw_tool_call(dialogue, context):
+    for hit in raw_texts(dialogue):
         text = texts[hit.turn]
         if text in sent:
             yield replace(hit, why=f"the raw text of turn {sent[text]} was sent again", code="M3")
@@ -419,7 +435,7 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     last = spoken[-1]
     if PATTERNS.asks.search(last.text) or any(PATTERNS.withdrawn.search(turn.text) for turn in customer[1:]):
         return
-    raw = {hit.turn for hit in raw_tool_call(dialogue, context)}
+    raw = {hit.turn for hit in raw_texts(dialogue)}
     readable = [turn for turn in spoken[-_LAST_TURNS:] if turn.index not in raw]
     if any(PATTERNS.refusal.search(turn.text) for turn in readable) or any(
         claims_undone_write(dialogue, context)
