@@ -358,7 +358,7 @@ class ReleaseDetector:
             release=self.release,
             taxonomy=self.taxonomy.version,
             status="scored" if share else "not_judged",
-            quality=None if gaps else self.taxonomy.quality(tuple(findings)),
+            quality=None if gaps else self.taxonomy.quality(tuple(findings), case.dialogue.team),
             findings=tuple(findings),
             suggestions=tuple(suggestions),
             probabilities=probabilities if all_probabilities else None,

@@ -34,6 +34,8 @@ Z_95 = 1.959963984540054
 """Quantile 0.975 of the standard normal distribution."""
 LEAST_EVENTS = 3
 """Events from which a difference of two shares can be more than chance."""
+MOST_BET = 0.9
+"""Share of the capital that one bet may lose."""
 ZERO = 1e-12
 """A denominator up to this is 0, apart from rounding."""
 
@@ -141,6 +143,41 @@ def wilson_interval(successes: float, n: float, z: float = Z_95) -> tuple[float,
     middle = share + z2 / (2 * n)
     half = z * math.sqrt(max(0.0, share * (1 - share)) / n + z2 / (4 * n * n))
     return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
+
+
+def betting_interval(
+    values: NDArray[np.float64], limits: tuple[float, float], weights: NDArray[np.float64] | None = None
+) -> tuple[float, float]:
+    """95 % interval of the mean of a population with values between `limits`, of which `values`, shape (n,),
+    are a random sample; `weights` are their inverse inclusion probabilities. It holds for any n, also where
+    all values are alike; the whole range for none.
+
+    Source: Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, JRSS B 86
+    (2024), section 4: hedged capital, predictable plug-in bets. Here bets may lose up to `MOST_BET` of the
+    capital, and a bet is scaled by its value's weight.
+    """
+    low, high = limits
+    n, span = len(values), high - low
+    if n == 0 or span <= 0:
+        return limits
+    order = np.random.default_rng(0).permutation(n)
+    shares = (values[order] - low) / span
+    sizes = np.ones(n) if weights is None else weights[order] / weights.max()
+    counts, goal = np.arange(2, n + 2), math.log(2 / 0.05)
+    means = (0.5 + np.cumsum(shares)) / counts
+    variances = (0.25 + np.cumsum((shares - means) ** 2)) / counts
+    bets = np.sqrt(2 * goal / (n * np.concatenate(([0.25], variances[:-1]))))
+
+    def bound(shares: NDArray[np.float64]) -> float:
+        """The largest mean that who bets on more has refuted."""
+        refuted, possible = 0.0, 1.0
+        for _ in range(40):
+            mean = (refuted + possible) / 2
+            capital = np.cumsum(np.log1p(sizes * np.minimum(bets, MOST_BET / mean) * (shares - mean)))
+            refuted, possible = (mean, possible) if capital.max() >= goal else (refuted, mean)
+        return refuted
+
+    return low + span * bound(shares), high - span * bound(1 - shares)
 
 
 def round_interval(low: float, high: float, digits: int) -> tuple[float, float]:

@@ -97,14 +97,21 @@ class WaitLimits(Record):
     longest: Annotated[float, Field(gt=0)]
 
 
+Scorecard = dict[str, Annotated[float, Field(ge=0, le=100)] | Literal["auto_fail"]]
+"""What an error costs by its code or severity: points off 100, or the whole dialogue."""
+
+
 class Taxonomy(Record):
     """All categories, codes and severities of one version. `decision_rules` say which code takes a fault that
-    several fit, and on which turn it is listed; without `waits` those of the packaged one hold."""
+    several fit, and on which turn it is listed; without `waits` those of the packaged one hold. `scorecards`
+    has, by team, what counts there in place of the severities' own penalties; a code comes before its
+    severity."""
 
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$")]
     severities: tuple[SeverityLevel, ...]
     decision_rules: tuple[Text, ...] = ()
     waits: tuple[WaitLimits, ...] = ()
+    scorecards: dict[str, Scorecard] = Field(default_factory=dict, exclude_if=lambda value: not value)
     categories: Annotated[tuple[Category, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -135,6 +142,11 @@ class Taxonomy(Record):
                         "code {code}: its usual severity is not among its severities", code=code.code
                     )
                 seen.add(code.code)
+        for team, scorecard in self.scorecards.items():
+            for name in scorecard.keys() - {*seen, *get_args(Severity)}:
+                raise InvalidValue(
+                    "scorecard of {team}: {name} is neither a code nor a severity", team=team, name=name
+                )
         return self
 
     def fits(self, version: str) -> bool:
@@ -193,16 +205,21 @@ class Taxonomy(Record):
         close = get_close_matches(name.casefold(), list(spellings), n=6, cutoff=cutoff)
         return list(dict.fromkeys(spellings[spelling] for spelling in close))[:3]
 
-    def quality(self, findings: tuple[Finding, ...]) -> float:
-        """Quality of a dialogue, 0 to 100: 100 less each finding's penalty, 0 on an auto-fail."""
-        return self.quality_of(finding.severity for finding in findings)
+    def quality(self, findings: tuple[Finding, ...], team: str | None) -> float:
+        """Quality of a dialogue of a team, 0 to 100: 100 less each finding's penalty, 0 on an auto-fail."""
+        return self.quality_of(((finding.code, finding.severity) for finding in findings), team)
 
-    def quality_of(self, severities: Iterable[str]) -> float:
-        """As `quality`, of errors by their severities."""
-        levels = [self._levels[severity] for severity in severities]
-        if any(level.auto_fail for level in levels):
-            return 0.0
-        return max(0.0, round(100.0 - sum(level.penalty for level in levels), 1))
+    def quality_of(self, errors: Iterable[tuple[str, str]], team: str | None) -> float:
+        """As `quality`, of errors by their codes and severities."""
+        return max(0.0, round(100.0 - sum(self.cost_of(*error, team) for error in errors), 1))
+
+    def cost_of(self, code: str, severity: str, team: str | None) -> float:
+        """Return how many points off 100 an error costs a dialogue of a team: all of them on an auto-fail."""
+        level = self._levels[severity]
+        scorecard = self.scorecards.get(team or "", {})
+        usual = 100.0 if level.auto_fail else level.penalty
+        cost = scorecard.get(code, scorecard.get(severity, usual))
+        return 100.0 if isinstance(cost, str) else cost
 
 
 @cache

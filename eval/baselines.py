@@ -145,7 +145,7 @@ class BaselineDetector(PlainDetector):
             taxonomy=self.taxonomy.version,
             status="scored" if scores else "failed",
             failure=None if scores else "E_NO_AGENT_TURN",
-            quality=self.taxonomy.quality(findings) if scores else None,
+            quality=self.taxonomy.quality(findings, dialogue.team) if scores else None,
             findings=findings,
             probabilities=probabilities if scores and all_probabilities else None,
         )

@@ -46,6 +46,9 @@ class ReportConfig:
     """Omit all text of dialogues."""
     taxonomy: Path | None = None
     """A taxonomy of your own, the one that the log was scored with."""
+    scores: Path | None = None
+    """Reviewed scores of a store, a file of `dialint export scores`: shown beside the model's, with what
+    nobody read estimated by a random sample."""
     read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
     """How the log is read: as it was when it was scored."""
 
@@ -74,7 +77,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     """
     if config is None:
         config = ReportConfig()
-    from dialint.app.reporting.figures import count
+    from dialint.app.reporting.figures import count, load_scores
     from dialint.app.reporting.page import page
     from dialint.app.reporting.workbook import check_library, write_workbook
     from dialint.detector.artifacts import atomic_file, read_manifest, require_new_files
@@ -91,7 +94,9 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     taxonomy = load_taxonomy(config.taxonomy)
     read = read_verdicts(verdicts)
     manifest = read_manifest(manifest_path(verdicts), expected=VerdictManifest)
-    figures = count(read, taxonomy, _list_reportable(manifest, tuple(taxonomy.codes)), config.examples)
+    covered = _list_reportable(manifest, tuple(taxonomy.codes))
+    scores = {} if config.scores is None else load_scores(config.scores)
+    figures = count(read, taxonomy, covered, config.examples, scores)
     if config.html is not None:
         listed = [*figures.findings, *figures.suggestions]
         excerpts = _excerpts(listed, config, manifest) if config.log else {}

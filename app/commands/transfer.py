@@ -1,4 +1,4 @@
-"""``dialint import logs|verdicts|labels`` and ``dialint export labels|dataset|annotations|published``.
+"""``dialint import logs|verdicts|labels`` and ``dialint export labels|dataset|annotations|scores|published``.
 
 Files into the store and out of it; labels and datasets also from files to files, with no store at all.
 """
@@ -174,6 +174,26 @@ def export_annotations_command(
     with session.open() as (store, actor):
         manifest = export_annotations(store, actor, out, project, masked=masked)
     print_line(f"{out}: {manifest['files'][0]['rows']} annotations")
+    return 0
+
+
+@export.command(name="scores")
+def export_scores_command(out: Path, *, session: Session = DEFAULT_SESSION) -> int:
+    """Write the score of every dialogue, by the model and by people's decisions, as JSON lines.
+
+    For `dialint report --scores` and for tables of your own; without any text of a dialogue. Needs the rights
+    of a lead.
+
+    Parameters
+    ----------
+    out
+        File to write (.jsonl); must not exist.
+    """
+    from dialint.labeling.exchange.store_export import export_scores
+
+    with session.open() as (store, actor):
+        manifest = export_scores(store, actor, out)
+    print_line(f"{out}: {manifest['files'][0]['rows']} dialogues")
     return 0
 
 

@@ -35,6 +35,7 @@ from dialint.labeling.adjudication.calibration_session import CalibrationConfig,
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.annotation import Annotation, Kind, judged_turns, quoted_finding
+from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
 from dialint.labeling.store import (
     accounts,
     appeals,
@@ -57,6 +58,7 @@ SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
 LABELS = SAMPLE.with_name("labels.jsonl")
 SCRIPT = Path(__file__).with_name("demo.yaml")
 REVIEW, LABEL, APPEALS, WAVE, ADJUDICATION = "review", "label", "appeals", "wave-1", "adjudication"
+AUDIT, N_AUDITED = "audit", 150
 CLOSED, OPEN = "calibration-1", "calibration-2"
 CODES = ("C1", "T1", "U2", "L1")
 SESSION_CODES = ("C1", "C2", "T2", "U3", "M2")
@@ -103,10 +105,11 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
         sample = list(load_dialogues([str(SAMPLE)]).values())
         scored = score_sample() if verdicts is None else None
         verdicts = list(read_verdicts(scored)) if scored is not None else verdicts or ()
-        past = _add_log(location, sample, verdicts)
+        recent, past = _add_log(location, sample, verdicts)
         _add_review_project(store, verdicts)
         _add_label_project(store, sample)
         _add_answers(store, past)
+        _add_audit(store, [*past, *recent])
         _add_appeals(store, past)
         _add_cases(store, past)
         _add_sessions(store, past)
@@ -118,6 +121,7 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
     return by_name
 
 
+@cache
 def load_labels() -> list[Label]:
     """Return the author's labels of the sample log."""
     return [Label.model_validate_json(line) for line in LABELS.read_bytes().splitlines()]
@@ -138,12 +142,17 @@ def score_sample() -> Path:
     return out
 
 
-def _add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdict]) -> list[Past]:
-    """Add the sample over the last ten days and its repetitions over the weeks before. Returns the latter,
-    oldest first."""
+def _add_log(
+    location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdict]
+) -> tuple[list[Past], list[Past]]:
+    """Add the sample over the last ten days and its repetitions over the weeks before. Returns both, oldest
+    first."""
     rng, now_ms = random.Random(7), time.time_ns() // 1_000_000
     by_id = {verdict.dialogue_id: verdict for verdict in verdicts}
-    recent = [Past(each, by_id[each.id], now_ms - int(rng.uniform(0.05, 10) * DAY_MS), ()) for each in sample]
+    recent = [
+        Past(each, by_id[each.id], now_ms - int(rng.uniform(0.05, 10) * DAY_MS), _errors_of(each.id))
+        for each in sample
+    ]
     past = sorted(_repeat(sample, by_id, now_ms, rng), key=lambda one: one.at_ms)
     days: dict[int, list[Past]] = {}
     for one in sorted([*recent, *past], key=lambda one: one.at_ms):
@@ -154,13 +163,16 @@ def _add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdi
             present_ms = of_day[-1].at_ms
             dialogues.add(store, "lead", [one.dialogue for one in of_day])
             dialogues.add_verdicts(store, "lead", [one.verdict for one in of_day])
-    return past
+    return recent, past
+
+
+def _errors_of(name: str) -> tuple[Label, ...]:
+    return tuple(label for label in load_labels() if label.dialogue_id == name)
 
 
 def _repeat(
     sample: Sequence[Dialogue], verdicts: dict[str, Verdict], now_ms: int, rng: random.Random
 ) -> list[Past]:
-    labels = load_labels()
     teams = {each.agent: each.team for each in sample if each.agent is not None}
     agents, past = sorted(teams), []
     for week in range(WEEKS, 0, -1):
@@ -171,12 +183,14 @@ def _repeat(
             shares = [often if one in OFTEN else rarely if one in RARELY else 1.0 for one in agents]
             agent = rng.choices(agents, shares)[0]
             name, origin = f"{dialogue.id}-w{WEEKS + 1 - week:02}", {"agent": agent, "team": teams[agent]}
+            errors = _errors_of(dialogue.id)
+            rating = min(5, max(1, round(random.Random(name).gauss(4.6 - 0.6 * len(errors), 0.9))))
             past.append(
                 Past(
-                    dialogue.model_copy(update={"id": name, **origin}),
+                    dialogue.model_copy(update={"id": name, **origin, "metadata": {"rating": rating}}),
                     verdicts[dialogue.id].model_copy(update={"dialogue_id": name, **origin}),
                     now_ms - int((week - 1 + rng.uniform(0.02, 1.0)) * 7 * DAY_MS),
-                    tuple(label for label in labels if label.dialogue_id == dialogue.id),
+                    errors,
                 )
             )
     return past
@@ -298,6 +312,15 @@ def _label(one: Past, rng: random.Random) -> list[Annotation]:
     ]  # fmt: skip
 
 
+def _add_audit(store: Store, everything: Sequence[Past]) -> None:
+    """Add a random sample of all dialogues, which a reviewer has read."""
+    rng, by_id = random.Random(13), {one.dialogue.id: one for one in everything}
+    codes = tuple(load_taxonomy().codes)
+    projects.create(store, "lead", Project(id=AUDIT, codes=codes, purpose="review"))
+    sample_tasks(store, "lead", SamplingConfig(project=AUDIT, n=min(N_AUDITED, len(everything))))
+    _answer_all(store, "rosa", AUDIT, codes, by_id, rng, care=(0.0, 0.05))
+
+
 def _add_appeals(store: Store, past: Sequence[Past]) -> None:
     """Add notes to the agent, and appeals: one that an expert overturned after a blind second review, others
     that wait for it."""
@@ -373,7 +396,7 @@ def _add_sessions(store: Store, past: Sequence[Past]) -> None:
 
 def _answer_all(
     store: Store, who: str, project: str, codes: Sequence[str], by_id: dict[str, Past],
-    rng: random.Random, most: int = 1000,
+    rng: random.Random, most: int = 1000, care: tuple[float, float] | None = None,
 ) -> None:  # fmt: skip
     """Claim and answer the tasks of a project, `most` at most."""
     for _ in range(most):
@@ -381,7 +404,7 @@ def _answer_all(
         if lease is None:
             return
         dialogue = task_view.view_task(store, who, lease.task).dialogue
-        findings = _find(by_id[lease.dialogue], dialogue, codes, load_script()["care"][who], rng)
+        findings = _find(by_id[lease.dialogue], dialogue, codes, care or load_script()["care"][who], rng)
         key, seconds = f"demo {who} {lease.task}", round(rng.lognormvariate(3.6, 0.4), 1)
         submit(store, who, lease.task, lease.token, key, findings, seconds)
 

@@ -13,17 +13,13 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dialint.app.console.i18n import N_, _, ngettext, show_day, show_number, show_percent
+from dialint.app.console.i18n import _, ngettext, paragraph, show_day, show_number, show_percent
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.statistics import Estimate, compare_shares, round_interval, wilson_interval
-from dialint.labeling.store.insights import ReviewedScore
+from dialint.labeling.reviewed_scores import ReviewedScore
 
 T = TypeVar("T")
 TILE_PX = 172
-SCORE_HELP = N_(
-    "Mean quality of the reviewed dialogues by what people decided, beside the model's of the same ones. "
-    "They are no random sample of all dialogues."
-)
 
 
 @dataclass(frozen=True)
@@ -132,13 +128,53 @@ def share_text(successes: int, n: int) -> str:
     return f"{show_percent(successes / n)} ({low}–{high})"
 
 
-def score_text(score: ReviewedScore | None) -> str:
-    """Return ``92 / 88 (4)``: mean scores by people and by the model, of so many dialogues; a dash without
-    any."""
-    if score is None:
-        return "–"
-    model = "–" if score.model is None else show_number(round(score.model))
-    return f"{show_number(round(score.reviewed))} / {model} ({show_number(score.n)})"
+def score_text(score: ReviewedScore) -> str:
+    """Return ``91.2 (88.9 to 93.1)``: a reviewed score with its interval, or that there is no evidence."""
+    if score.value is None:
+        return _("not enough evidence")
+    return f"{mean_text(score.value)} ({score_bounds(score)})" if score.unread.n else mean_text(score.value)
+
+
+def score_bounds(score: ReviewedScore) -> str:
+    """``88.9 to 93.1``: the interval of a reviewed score in words; that there is none where it is exact."""
+    if score.value is None or score.low is None or score.high is None:
+        return _("not enough evidence")
+    if not score.unread.n:
+        return _("all read")
+    return _("{low} to {high}").format(low=mean_text(score.low), high=mean_text(score.high))
+
+
+def show_score_tile(score: ReviewedScore, address: str | None) -> None:
+    """Show the tile of a reviewed score, beside that of the model."""
+    show_tile(
+        _("Reviewed score"), mean_text(score.value), score_bounds(score), paragraph("Mean score of all"),
+        address, _("model {n}").format(n=mean_text(score.model)),
+    )  # fmt: skip
+
+
+def show_score_parts(score: ReviewedScore, address: str | None) -> None:
+    """Say what a reviewed score is made of, and how it goes with the ratings in the log. `address` is that of
+    the dialogues that people read."""
+    parts = (
+        (_("People decided"), score.decided, address), (_("Read as a random sample"), score.sampled, address),
+        (_("Not read: the model, corrected by the sample"), score.unread, None),
+    )  # fmt: skip
+    rows = [
+        (
+            name, PageLink(show_number(part.n), to) if to and part.n else show_number(part.n),
+            mean_text(part.model),
+            _("not enough evidence") if part.n and part.reviewed is None else mean_text(part.reviewed),
+        )
+        for name, part, to in parts
+    ]  # fmt: skip
+    show_table((_("Dialogues"), _("Number"), _("Model"), _("Reviewed")), rows)
+    if score.rating is not None:
+        text = _("Rating or reward in the log: {mean} in the mean, of {n} in all.")
+        text = text.format(mean=show_number(round(score.rating, 2)), n=show_number(score.n_rated))
+        more = _("Too few, or all alike, to compare with the scores.")
+        if score.correlation is not None:
+            more = _("Rank correlation with the scores: {n}.").format(n=estimate_text(score.correlation))
+        st.caption(safe_markdown(f"{text} {more}"))
 
 
 def mean_text(mean: float | None) -> str:

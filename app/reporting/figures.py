@@ -11,13 +11,22 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally, format_causes
+from dialint.detector.example_files import read_records
 from dialint.detector.languages import language_name
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.raters.estimates import Figure, proportion
+from dialint.labeling.reviewed_scores import (
+    WIDEST,
+    DialogueScore,
+    ReviewedScore,
+    ScoredDialogues,
+    estimate_score,
+)
 
 LEAST = 20
 """Judged dialogues from which a rate a turn is given for a group; shares have intervals, which say it
@@ -43,9 +52,17 @@ class Group:
     serious: int = 0
     findings: Counter[str] = field(default_factory=Counter)
     severities: Counter[str] = field(default_factory=Counter)
+    scores: Counter[ScoredDialogues] = field(default_factory=Counter)
 
-    def add(self, verdict: Verdict) -> None:
+    @property
+    def reviewed(self) -> ReviewedScore:
+        """The reviewed score; without any where there are no `scores`."""
+        return estimate_score(row._replace(n=n) for row, n in self.scores.items())
+
+    def add(self, verdict: Verdict, score: ScoredDialogues | None) -> None:
         """Count one verdict."""
+        if score is not None:
+            self.scores[score] += 1
         if verdict.status != "scored":
             self.failed += verdict.status == "failed"
             self.not_judged += verdict.status == "not_judged"
@@ -92,6 +109,8 @@ class Figures:
     taxonomy: Taxonomy
     covered: tuple[str, ...]
     n_examples: int = 0
+    scores: Mapping[str, DialogueScore] = field(default_factory=dict)
+    """Of a store, by dialogue; without them no reviewed score is given."""
     whole: Group = field(default_factory=Group)
     tally: Tally = field(default_factory=Tally)
     groups: dict[str, dict[str | None, Group]] = field(default_factory=lambda: {d: {} for d in DIMENSIONS})
@@ -105,9 +124,10 @@ class Figures:
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
         self.tally.add(verdict)
-        self.whole.add(verdict)
+        score = self._score(verdict) if self.scores else None
+        self.whole.add(verdict, score)
         for dimension, groups in self.groups.items():
-            groups.setdefault(getattr(verdict, dimension), Group()).add(verdict)
+            groups.setdefault(getattr(verdict, dimension), Group()).add(verdict, score)
         if verdict.status == "failed":
             return
         self.knows_turns &= verdict.agent_turns is not None
@@ -116,6 +136,13 @@ class Figures:
             self._list(self.listed, MAX_LISTED, verdict, finding)
         for finding in verdict.suggestions:
             self._list(self.suggested.setdefault(finding.code, []), self.n_examples, verdict, finding)
+
+    def _score(self, verdict: Verdict) -> ScoredDialogues | None:
+        if (stored := self.scores.get(verdict.dialogue_id)) is not None:
+            return stored.scored
+        if verdict.quality is None:
+            return None
+        return ScoredDialogues(1, verdict.quality, None, bool(verdict.findings))
 
     def _add_codes(self, verdict: Verdict) -> None:
         missing: dict[str, set[int]] = {}
@@ -158,14 +185,24 @@ class Figures:
 
 
 def count(
-    verdicts: Iterable[Verdict], taxonomy: Taxonomy, covered: Sequence[str], n_examples: int
-) -> Figures:
+    verdicts: Iterable[Verdict], taxonomy: Taxonomy, covered: Sequence[str], n_examples: int,
+    scores: Mapping[str, DialogueScore],
+) -> Figures:  # fmt: skip
     """The figures of `verdicts`. `covered` are the codes that could be found at all; `n_examples` suggestions
-    of each code are kept."""
-    figures = Figures(taxonomy, tuple(covered), n_examples)
+    of each code are kept; `scores` are those of a store, by dialogue."""
+    figures = Figures(taxonomy, tuple(covered), n_examples, scores)
     for verdict in verdicts:
         figures.add(verdict)
     return figures
+
+
+def load_scores(path: Path) -> dict[str, DialogueScore]:
+    """The scores in a file of `dialint export scores`, by dialogue.
+
+    Raises:
+        InputRefused: E_SCORES, the file cannot be read or holds something else.
+    """
+    return {each.dialogue_id: each for each in read_records(path, DialogueScore, "E_SCORES")}
 
 
 @dataclass(frozen=True)
@@ -185,6 +222,10 @@ def tables(figures: Figures) -> list[Table]:
     suggestions = [_suggestions(figures)] if figures.tally.suggestions else []
     groups = [_groups(figures, dimension) for dimension in dimensions]
     return [_codes(figures), _severities(figures), *suggestions, *groups]
+
+
+def _score_figure(score: ReviewedScore) -> Figure:
+    return Figure(score.n, score.value, score.low, score.high)
 
 
 def _codes(figures: Figures) -> Table:
@@ -252,6 +293,7 @@ def _groups(figures: Figures, dimension: str) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name in sorted(groups, key=lambda name: (name is None, name or "")):
         group = groups[name]
+        reviewed = group.reviewed
         enough = figures.knows_turns and group.judged >= LEAST
         rows.append(
             (
@@ -266,6 +308,7 @@ def _groups(figures: Figures, dimension: str) -> Table:
                 per_100(group.flagged, group.judged),
                 _rate(group.findings.total(), group.turns) if enough else None,
                 " ".join(f"{code} {n}" for code, n in group.findings.most_common(3)),
+                *((reviewed.n_read, reviewed.model, _score_figure(reviewed)) if figures.scores else ()),
             )
         )
     return Table(
@@ -277,6 +320,7 @@ def _groups(figures: Figures, dimension: str) -> Table:
             dimension.capitalize(), "Judged dialogues", "Failed", "Not judged", "Judged turns", "Findings",
             "Dialogues with S1 or S2", "With S1 or S2 per 100", "With a finding per 100",
             "Findings per 100 turns", "Most frequent",
+            *(("Read by people", "Model's score", "Reviewed score") if figures.scores else ()),
         ),
         rows,
     )  # fmt: skip
@@ -300,7 +344,9 @@ def headline(figures: Figures) -> list[tuple[str, Cell]]:
     rate = (
         _rate(whole.findings.total(), whole.turns) if figures.knows_turns and whole.judged >= LEAST else None
     )
+    reviewed = [("Reviewed score", _score_figure(whole.reviewed))] if figures.scores else []
     return [
+        *reviewed,
         ("Dialogues with an S1 or S2 per 100", per_100(whole.serious, whole.judged)),
         ("Dialogues with a finding per 100", per_100(whole.flagged, whole.judged)),
         ("Findings per 100 agent turns", rate),
@@ -332,6 +378,8 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
             f"not looked for: {' '.join(sorted(one.codes)) or '-'}; "
             f"by exact check only: {' '.join(sorted(one.check_only)) or '-'}."
         )
+    if figures.scores:
+        lines.append(_describe_scores(figures.whole.reviewed))
     demoted = manifest.get("work", {}).get("release", {}).get("demoted", {})
     lines += [f"{code} is only suggested, so it is in no rate: {why}." for code, why in demoted.items()]
     if own := manifest.get("work", {}).get("release", {}).get("overrides", {}).get("thresholds"):
@@ -359,6 +407,19 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
     if unknown and figures.tally.n:
         lines.append(f"The log does not tell of any dialogue its {', '.join(unknown)}.")
     return lines
+
+
+def _describe_scores(score: ReviewedScore) -> str:
+    line = (
+        f"Reviewed scores count what people decided in {score.n_read:,} dialogues, {score.sampled.n:,} of "
+        f"them a random sample, and in the other {score.unread.n:,} the model's quality, corrected by that "
+        f"sample. None is given where its 95 % interval is wider than {WIDEST:g} points."
+    )
+    if score.rating is not None:
+        line += f" {score.n_rated:,} dialogues have a rating or reward, {score.rating:.2f} in the mean."
+    if (one := score.correlation) is not None:
+        line += f" Its rank correlation with the score: {one.value:.2f} ({one.low:.2f} to {one.high:.2f})."
+    return line
 
 
 def _judge_limits(judge: Mapping[str, Any]) -> list[str]:

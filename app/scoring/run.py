@@ -72,7 +72,7 @@ def select_reported(
     is_whole = verdict.status == "scored" and not (gaps or verdict.judge_failures or lacks_policy)
     changed = {
         "findings": findings, "suggestions": suggestions, "not_judged": gaps, "no_policy": no_policy,
-        "quality": taxonomy.quality(findings) if is_whole else None,
+        "quality": taxonomy.quality(findings, verdict.team) if is_whole else None,
     }  # fmt: skip
     if all(getattr(verdict, name) == value for name, value in changed.items()):
         return verdict

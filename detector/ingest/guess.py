@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.log_format import FIELDS
+from dialint.detector.ingest.log_format import FIELDS, read_rating
 from dialint.detector.ingest.mapping import MEANINGS, parse_route, paths_of
 from dialint.detector.ingest.readers.columns import MAX_NOTE_WORDS
 from dialint.detector.ingest.times import TimeFormat
@@ -45,7 +45,8 @@ RECIPIENTS = frozenset(("recipient", "receiver", "to", "recipients"))
 GUIDELINES = ("guideline", "policy", "policies", "instruction", "prompt", "knowledge", "richtlinie")
 """Parts of keys of texts for agents, whose own keys name nobody."""
 ORDER = (
-    "text", "role", "time", "id", "private", "type", "order", "author", "agent", "team", "channel", "language"
+    "text", "role", "time", "id", "private", "type", "order", "author", "agent", "team", "channel",
+    "language", "rating",
 )  # fmt: skip
 
 
@@ -160,7 +161,7 @@ def _score_name(path: str, meaning: str) -> float:
             return NAME_SCORE - 0.01 * usual.index(name) - 0.1 * rank
     if meaning == "id" and keys[-1] in ("id", "nr", "number", "uuid", "key", "no"):
         return PARTIAL_NAME_SCORE
-    near = any(len(name) > 4 and name in keys[-1] for name in usual)
+    near = meaning != "rating" and any(len(name) > 4 and name in keys[-1] for name in usual)
     return PARTIAL_NAME_SCORE / 2 if near else 0.0
 
 
@@ -195,6 +196,8 @@ def _score_content(meaning: str, values: list[Any]) -> float:
     is_name = meaning in ("agent", "author", "team", "channel", "type")
     if is_name and any(len(one) > LONGEST_NAME for one in words):
         return -1.0
+    if meaning == "rating":
+        return 0.0 if all(map(read_rating, values)) else -1.0
     if meaning == "language":
         return 0.5 if all(len(word) in (2, 5) or word.isalpha() for word in words) else -1.0
     if meaning == "type" and 1 < len(words) <= MAX_NOTE_WORDS and any(map(is_note_type, words)):

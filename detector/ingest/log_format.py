@@ -16,9 +16,12 @@ A format of a package or a file is an instance of `LogFormat` or `TextFormat`, s
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from dialint.detector.errors import Message
@@ -139,6 +142,19 @@ def object_at(record: dict[str, Any], key: str) -> dict[str, Any]:
     """The object under `key`, or an empty one if there is none."""
     value = record.get(key)
     return value if isinstance(value, dict) else {}
+
+
+def read_rating(value: object, words: Mapping[str, float] = MappingProxyType({})) -> dict[str, Any]:
+    """A rating by the customer, or a reward, as metadata: a number, a text of one, or one of `words`; empty
+    for any other value."""
+    if isinstance(value, str):
+        value = words.get(value, value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return {}
+    with suppress(ValueError):
+        if math.isfinite(rating := float(value)):
+            return {"rating": rating}
+    return {}
 
 
 def as_name(value: object) -> str | None:

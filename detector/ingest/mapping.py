@@ -35,6 +35,7 @@ MEANINGS = {
     "team": "team or group of the agent",
     "channel": "chat, email, phone",
     "language": "language of the dialogue",
+    "rating": "rating by the customer, or reward: a number",
     "private": "whether the message is an internal note",
     "type": "type of the message; internal notes are known by it",
 }

@@ -313,6 +313,9 @@ class TreeMapping(BaseModel):
     channel: Paths = ()
     agent: Paths = ()
     team: Paths = ()
+    rating: Paths = ()
+    """Rating by the customer, or reward: a number, or one of the words of `ratings`."""
+    ratings: dict[str, float] = {}
     roles: dict[str, Role] = {}
     """Words for roles; ``word*`` is a beginning."""
     turns: tuple[TurnMapping, ...]

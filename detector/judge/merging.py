@@ -138,7 +138,7 @@ class Merger:
             "no_policy": without_policy,
             "findings": tuple(sorted(findings, key=lambda finding: finding.turn)),
             "suggestions": tuple(sorted(suggestions, key=lambda finding: finding.turn)),
-            "quality": self.taxonomy.quality(tuple(findings)) if is_whole else None,
+            "quality": self.taxonomy.quality(tuple(findings), case.dialogue.team) if is_whole else None,
             "judge": case.record(self.name),
         }
         return Verdict.model_validate({**dict(case.verdict), **changed})

@@ -22,10 +22,12 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DatasetBuilder, DatasetConfig
 from dialint.labeling.dataset.export import run as make_dataset
 from dialint.labeling.store.appeals import load_decided
+from dialint.labeling.store.database.derived import MAX_MS
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import StoredDialogues, load_labels, load_verdict
 from dialint.labeling.store.exposure import record_bulk_read
 from dialint.labeling.store.history import load_entries
+from dialint.labeling.store.insights import list_scores
 from dialint.labeling.store.masked_view import load_view
 from dialint.labeling.store.permissions import require_permission, write_operation
 from dialint.labeling.store.stored_annotations import iterate_counted
@@ -57,6 +59,22 @@ def export_annotations(
             "versions": package_versions("dialint", "SQLAlchemy"),
             "files": [entry],
         }
+        write_manifest(manifest_path(out), manifest)
+        return manifest
+
+
+def export_scores(store: Store, actor: str, out: Path) -> dict[str, Any]:
+    """Write the scores of every dialogue, the model's and the reviewed one, as JSON lines and return the
+    manifest. No text of a dialogue is among them.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        OutputRefused: `out` exists.
+    """
+    with making_files(out, manifest_path(out)):
+        record_export(store, actor, None, masked=False, what="scores")
+        entry = write_lines(out, map(to_line, list_scores(store, actor, 0, MAX_MS)))
+        manifest = {"kind": "scores", "versions": package_versions("dialint"), "files": [entry]}
         write_manifest(manifest_path(out), manifest)
         return manifest
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, insert, or_, select, update
 
 from dialint.detector.records import Finding
+from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.store.database.decisions import Review
 from dialint.labeling.store.database.derived import cut_name
 from dialint.labeling.store.database.schema import (
@@ -27,6 +28,7 @@ from dialint.labeling.store.database.schema import (
 )
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import load_verdict
+from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.insights import (
     is_added,
@@ -107,7 +109,7 @@ def list_dialogues(
     mine = and_(
         dialogue_index.c.agent == cut_name(agent), *span_conditions(dialogue_index.c, since_ms, until_ms)
     )
-    names = ("number", "dialogue", "at_ms", "status", "quality", "reviewed_severities", "review")
+    names = ("number", "dialogue", "at_ms", "status", "quality", "reviewed_errors", "team", "review")
     columns = [dialogue_index.c[name] for name in names]
     newest = select(*columns).where(mine).order_by(dialogue_index.c.number.desc()).limit(MAX_DIALOGUES)
     rows = transaction.run(newest).all()
@@ -117,17 +119,19 @@ def list_dialogues(
     findings: dict[int, list[Any]] = defaultdict(list)
     for row in transaction.run(listed.order_by(finding_index.c.number, finding_index.c.place)):
         findings[row.number].append(row)
-    return tuple(_to_dialogue(row, findings.get(row.number, ())) for row in rows)
+    taxonomy = load_taxonomy_in_use(transaction)
+    return tuple(_to_dialogue(row, findings.get(row.number, ()), taxonomy) for row in rows)
 
 
-def _to_dialogue(row: Any, findings: Sequence[Any]) -> CoachedDialogue:
+def _to_dialogue(row: Any, findings: Sequence[Any], taxonomy: Taxonomy) -> CoachedDialogue:
     decisions = [each.decision for each in findings if not (each.suggestion and each.decision == "open")]
     confirmed = tuple(
         (each.code, each.severity) for each in findings if each.decision in ("confirmed", "added")
     )
+    reviewed = score_reviewed(row, taxonomy)
     return CoachedDialogue(
-        row.dialogue, row.at_ms, row.status, row.quality, score_reviewed(row.reviewed_severities), row.review,
-        confirmed, decisions.count("changed"), decisions.count("open"),
+        row.dialogue, row.at_ms, row.status, row.quality, reviewed, row.review, confirmed,
+        decisions.count("changed"), decisions.count("open"),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Row, insert, select, update
 from dialint.detector.errors import ConfigError
 from dialint.detector.policy import parse_policy
 from dialint.detector.records import Dialogue, Record, Verdict
-from dialint.detector.taxonomy import parse_taxonomy
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy, parse_taxonomy
 from dialint.labeling.store.database.schema import dialogues, documents, verdicts
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import compute_sha256, parse_verdict
@@ -167,6 +167,18 @@ def load_published(transaction: Transaction, actor: str, kind: Kind) -> dict[str
     columns = (documents.c.name, documents.c.content)
     marked = select(*columns).where(documents.c.kind == kind, documents.c.published_ms.is_not(None))
     return {row.name: row.content for row in transaction.run(marked.order_by(documents.c.name))}
+
+
+def load_taxonomy_in_use(transaction: Transaction) -> Taxonomy:
+    """The published taxonomy, else the packaged one; permissions are checked by the caller."""
+    marked = select(documents.c.content).where(
+        documents.c.kind == "taxonomy", documents.c.published_ms.is_not(None)
+    )
+    text = transaction.run(marked).scalar()
+    return load_taxonomy() if text is None else _parse_published(text)
+
+
+_parse_published = lru_cache(4)(parse_taxonomy)
 
 
 @read_operation("review")

@@ -31,6 +31,7 @@ from dialint.labeling.store.database.schema import (
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, select_matches, split_words
 from dialint.labeling.store.dialogues import load_labels, parse_verdict, require_dialogue
+from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.insights import score_reviewed
 from dialint.labeling.store.permissions import get_account, read_operation, write_operation
@@ -74,11 +75,13 @@ class LogEntry(NamedTuple):
 
 class DialogueHistory(Record):
     """A dialogue with its verdicts, answers, appeals and labels, oldest first, and the newest entries of the
-    audit log about it, newest first. `reviewed_quality` is its score by what people decided, if they have."""
+    audit log about it, newest first. `reviewed_quality` is its score by what people decided, if they have;
+    `rating` the customer's, or the reward, of the log."""
 
     dialogue: Dialogue
     stored_ms: int
     reviewed_quality: float | None
+    rating: float | None
     verdicts: tuple[DatedVerdict, ...]
     answers: tuple[Annotation, ...]
     appeals: tuple[DatedAppeal, ...]
@@ -106,11 +109,13 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
     kinds += ["labels"] if stored_labels else []
     record_read(transaction, actor, name, *kinds)
     stored = select(dialogues.c.created_ms).where(dialogues.c.id == name)
-    severities = select(dialogue_index.c.reviewed_severities).where(dialogue_index.c.dialogue == name)
+    columns = dialogue_index.c.reviewed_errors, dialogue_index.c.team, dialogue_index.c.rating
+    row = transaction.run(select(*columns).where(dialogue_index.c.dialogue == name)).one()
     return DialogueHistory(
         dialogue=dialogue,
         stored_ms=transaction.run(stored).scalar_one(),
-        reviewed_quality=score_reviewed(transaction.run(severities).scalar_one()),
+        reviewed_quality=score_reviewed(row, load_taxonomy_in_use(transaction)),
+        rating=row.rating,
         verdicts=tuple(
             DatedVerdict(at_ms=row.created_ms, verdict=parse_verdict(row.content)) for row in rows
         ),

@@ -6,6 +6,7 @@ spans are cut to whole days. The rules by which answers and appeals decide are i
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from datetime import UTC, date, datetime
 from statistics import median
@@ -14,7 +15,8 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select
 
 from dialint.detector.records import Record
-from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.reviewed_scores import DialogueScore, ScoredDialogues
 from dialint.labeling.store.database.derived import DAY_MS, MAX_MS, cut_name, first_number, number_to_ms
 from dialint.labeling.store.database.schema import (
     FINDING_COUNTS,
@@ -25,6 +27,7 @@ from dialint.labeling.store.database.schema import (
 )
 from dialint.labeling.store.database.schema import projects as project_rows
 from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.permissions import has_permission, read_operation, require_permission
 from dialint.labeling.store.records import Account, NotAllowed, Project, Purpose
 
@@ -278,57 +281,89 @@ def _newest_seconds(
     return [float(each) for each in rows]
 
 
-By = Literal["total", "agent", "week"]
+By = Literal["total", "agent", "team", "week"]
 
 
-class ReviewedScore(NamedTuple):
-    """Mean scores of `n` reviewed dialogues: `reviewed` by what people decided, and `model` of those
-    `n_model` of them to which the model gave a quality, None without any. `key` is the agent, or the number
-    of the week from 0, empty for the total."""
-
-    key: str
-    n: int
-    reviewed: float
-    n_model: int
-    model: float | None
-
-
-def score_reviewed(severities: str | None) -> float | None:
-    """The reviewed score of a dialogue from its ``reviewed_severities``; None if it has none."""
-    return None if severities is None else load_taxonomy().quality_of(severities.split())
+def score_reviewed(row: Any, taxonomy: Taxonomy) -> float | None:
+    """The reviewed score of a dialogue from the ``reviewed_errors`` and ``team`` of its row; None if it has
+    none."""
+    errors = row.reviewed_errors
+    return None if errors is None else taxonomy.quality_of(json.loads(errors), row.team)
 
 
 @read_operation()
-def read_reviewed_scores(
+def read_scores(
     transaction: Transaction,
     actor: str,
     by: By,
     since_ms: int,
     until_ms: int,
     **filters: Unpack[Filters],
-) -> tuple[ReviewedScore, ...]:
-    """The mean scores of the reviewed dialogues in ``[since_ms, until_ms)``, in order of the key; weeks are
-    counted from the day of `since_ms`. Nothing is returned for a key without a reviewed dialogue."""
+) -> dict[str, list[ScoredDialogues]]:
+    """The dialogues in ``[since_ms, until_ms)`` that have a quality or a reviewed score, by agent, team, or
+    number of the week from that of the day of `since_ms`, "0"; the total has the key "". See
+    `estimate_score`."""
     require_own_or_plan(transaction, actor, filters.get("agent"))
     columns = dialogue_index.c
     week = (columns.day - max(0, since_ms) // DAY_MS) // 7
-    keys: dict[By, ColumnElement[Any]] = {"total": literal(""), "agent": columns.agent, "week": week}
-    query: Select[Any] = select(
-        keys[by].label("key"), columns.reviewed_severities, func.count(), func.count(columns.quality),
-        func.sum(columns.quality),
-    ).where(
-        columns.reviewed_severities.is_not(None),
-        *span_conditions(columns, since_ms, until_ms),
-        *name_conditions(columns, filters),
+    keys: dict[By, ColumnElement[Any]] = {
+        "total": literal(""), "agent": columns.agent, "team": columns.team, "week": week
+    }  # fmt: skip
+    fields = (
+        columns.quality, columns.reviewed_errors, columns.team, columns.rating, _SAMPLED.c.chance
     )  # fmt: skip
-    sums: dict[Any, list[float]] = defaultdict(lambda: [0, 0.0, 0, 0.0])
-    for key, severities, n, n_model, model in map(
-        tuple, transaction.run(query.group_by("key", columns.reviewed_severities))
-    ):
-        reviewed = score_reviewed(severities) or 0.0
-        for place, value in enumerate((n, n * reviewed, n_model, model or 0.0)):
-            sums[key][place] += value
-    return tuple(
-        ReviewedScore(str(key), int(n), reviewed / n, int(n_model), model / n_model if n_model else None)
-        for key, (n, reviewed, n_model, model) in sorted(sums.items())
+    flagged = (columns.n_findings > 0).label("flagged")
+    query: Select[Any] = select(keys[by].label("key"), flagged, *fields, func.count().label("n")).where(
+        *span_conditions(columns, since_ms, until_ms), *name_conditions(columns, filters)
     )
+    taxonomy = load_taxonomy_in_use(transaction)
+    groups: dict[Any, list[ScoredDialogues]] = defaultdict(list)
+    for row in transaction.run(_join_sample(query).group_by("key", "flagged", *fields)):
+        groups[row.key].append(_to_scored(row, taxonomy))
+    return {str(key): groups[key] for key in sorted(groups)}
+
+
+@read_operation("plan")
+def list_scores(
+    transaction: Transaction, actor: str, since_ms: int, until_ms: int
+) -> tuple[DialogueScore, ...]:
+    """Every dialogue in ``[since_ms, until_ms)`` that has a quality or a reviewed score, oldest first."""
+    columns = dialogue_index.c
+    query: Select[Any] = select(
+        dialogue_index, (columns.n_findings > 0).label("flagged"), _SAMPLED.c.chance,
+        literal(1).label("n"),
+    ).where(*span_conditions(columns, since_ms, until_ms))  # fmt: skip
+    taxonomy = load_taxonomy_in_use(transaction)
+    return tuple(
+        DialogueScore(
+            dialogue_id=row.dialogue, at=datetime.fromtimestamp(row.at_ms / 1000, UTC),
+            agent=row.agent or None, team=row.team or None, channel=row.channel or None,
+            **{name: value for name, value in _to_scored(row, taxonomy)._asdict().items() if name != "n"},
+        )
+        for row in transaction.run(_join_sample(query).order_by(columns.number))
+    )  # fmt: skip
+
+
+_SAMPLED = (
+    select(tasks.c.dialogue, func.max(tasks.c.inclusion_probability).label("chance"))
+    .join(annotation_rows, annotation_rows.c.dialogue == tasks.c.dialogue)  # which has an index
+    .where(
+        annotation_rows.c.task == tasks.c.id,
+        tasks.c.inclusion_probability.is_not(None), tasks.c.pool == "main", tasks.c.turn.is_(None),
+        annotation_rows.c.kind.in_(("reviewer", "expert")),
+    )
+    .group_by(tasks.c.dialogue)
+    .subquery()
+)  # fmt: skip
+"""Dialogues that were sampled and that a reviewer or expert has answered whole for that."""
+
+
+def _join_sample(query: Select[Any]) -> Select[Any]:
+    columns = dialogue_index.c
+    joined = query.outerjoin_from(dialogue_index, _SAMPLED, _SAMPLED.c.dialogue == columns.dialogue)
+    return joined.where(or_(columns.quality.is_not(None), columns.reviewed_errors.is_not(None)))
+
+
+def _to_scored(row: Any, taxonomy: Taxonomy) -> ScoredDialogues:
+    reviewed = score_reviewed(row, taxonomy)
+    return ScoredDialogues(row.n, row.quality, reviewed, bool(row.flagged), row.rating, row.chance)

@@ -20,6 +20,7 @@ from dialint.labeling.store.database.derived import cut_name, first_number
 from dialint.labeling.store.database.schema import USUAL, dialogue_index, dialogues, finding_index
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, parse_query, select_matches, split_words
+from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.insights import score_reviewed
 from dialint.labeling.store.permissions import read_operation
@@ -238,11 +239,12 @@ def _load_hits(transaction: Transaction, numbers: Sequence[int], terms: Sequence
     by_number = {row.number: row for row in rows}
     ids = [row.dialogue for row in by_number.values()]
     snippets = _cut_snippets(transaction, ids, terms) if terms else {}
+    taxonomy = load_taxonomy_in_use(transaction)
     fields = [name for name in Hit.model_fields if name not in ("findings", "snippet", "reviewed_quality")]
     return tuple(
         Hit(
             **{name: getattr(by_number[number], name) for name in fields},
-            reviewed_quality=score_reviewed(by_number[number].reviewed_severities),
+            reviewed_quality=score_reviewed(by_number[number], taxonomy),
             findings=tuple(findings.get(number, ())),
             snippet=snippets.get(by_number[number].dialogue),
         )

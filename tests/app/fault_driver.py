@@ -88,7 +88,7 @@ class FakeDetector(PlainDetector):
         findings = tuple(each for each in found if each.code not in suggest)
         probabilities = {agent.index: {code: number % 97 / 97 for code, _ in CODES}}
         return Verdict(
-            **about, status="scored", quality=self.taxonomy.quality(findings), findings=findings,
+            **about, status="scored", quality=self.taxonomy.quality(findings, None), findings=findings,
             suggestions=tuple(append_proof(each, "demoted: no proof") for each in found if each.code in suggest),
             probabilities=probabilities if all_probabilities else None,
         )  # fmt: skip

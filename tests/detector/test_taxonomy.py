@@ -12,7 +12,15 @@ from own_taxonomy import CODES, write_taxonomy
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Severity
-from dialint.detector.taxonomy import PACKAGED, Category, Code, SeverityLevel, Taxonomy, load_taxonomy
+from dialint.detector.taxonomy import (
+    PACKAGED,
+    Category,
+    Code,
+    SeverityLevel,
+    Taxonomy,
+    load_taxonomy,
+    parse_taxonomy,
+)
 
 OWN = Path(__file__).with_name("small_taxonomy.yaml").read_text(encoding="utf-8")
 
@@ -64,7 +72,19 @@ def test_penalties_fall_with_the_severity() -> None:
 )
 def test_quality_by_hand(tmp_path: Path, severities: str, quality: float) -> None:
     levels: list[Any] = severities.split()
-    assert load_taxonomy(own_file(tmp_path)).quality(tuple(map(finding, levels))) == quality
+    assert load_taxonomy(own_file(tmp_path)).quality(tuple(map(finding, levels)), None) == quality
+
+
+def test_a_team_has_a_scorecard_of_its_own(tmp_path: Path) -> None:
+    """A code comes before its severity, both before the usual penalty (S2 30.5); other teams have that."""
+    added = "scorecards: {night: {S2: 5, S1: 40, K1: 60}, day: {S2: auto_fail}}\ncategories:"
+    taxonomy = load_taxonomy(own_file(tmp_path, "categories:", added))
+    errors = [("K1", "S2"), ("X9", "S2")]
+    qualities = {team: taxonomy.quality_of(errors, team) for team in ("night", "day", None)}
+    assert qualities == {"night": 35.0, "day": 0.0, None: taxonomy.quality_of(errors, "other")}
+    assert taxonomy.quality_of([("X9", "S1")], "night") == 60.0
+    with pytest.raises(ConfigError, match="night: K9 is neither"):
+        parse_taxonomy(OWN.replace("categories:", added.replace("K1", "K9")))
 
 
 def test_another_file_brings_its_own_codes(tmp_path: Path) -> None:

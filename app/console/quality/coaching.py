@@ -18,27 +18,28 @@ from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, 
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import (
     DAY_MS,
-    SCORE_HELP,
     Period,
     choose_period,
     dialogue_link,
     explore_address,
     interval_text,
     last_days,
-    mean_text,
     select,
     share_change,
     share_text,
     show_outside,
+    show_score_parts,
+    show_score_tile,
     show_table,
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text, severity_title
 from dialint.detector.statistics import Rate, compare_rates, compare_shares
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.reviewed_scores import ReviewedScore, estimate_score
 from dialint.labeling.store import coaching
 from dialint.labeling.store.api import Store
-from dialint.labeling.store.insights import ReviewedScore, read_extent, read_reviewed_scores, read_totals
+from dialint.labeling.store.insights import read_extent, read_scores, read_totals
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account
 
@@ -84,8 +85,11 @@ def coaching_page(store: Store, account: Account) -> None:
     if len(listed) == coaching.MAX_DIALOGUES:
         text = _("Only the newest {n} dialogues of the agent are counted here; there may be more.")
         st.caption(safe_markdown(text.format(n=show_number(coaching.MAX_DIALOGUES))))
-    score = next(iter(read_reviewed_scores(store, account.id, "total", *span, agent=agent)), None)
+    score = estimate_score(read_scores(store, account.id, "total", *span, agent=agent).get("", ()))
     _show_tiles(now, before, score, agent if is_lead else None, period)
+    with st.expander(_("What the reviewed score is made of")):
+        read = explore_address(agent=agent, status="reviewed", **period.filters) if is_lead else None
+        show_score_parts(score, read)
     left, right = st.columns(2, gap="medium")
     with left:
         _show_trend(scored, weeks)
@@ -98,7 +102,7 @@ def coaching_page(store: Store, account: Account) -> None:
 def _show_tiles(
     now: Sequence[coaching.CoachedDialogue],
     before: Sequence[coaching.CoachedDialogue],
-    score: ReviewedScore | None,
+    score: ReviewedScore,
     agent: str | None,
     period: Period,
 ) -> None:
@@ -126,11 +130,7 @@ def _show_tiles(
             ngettext("{n} not decided yet", "{n} not decided yet", is_open),
             _("Errors that a reviewer confirmed, corrected or added."), address(status="reviewed"),
         )  # fmt: skip
-        show_tile(
-            _("Reviewed score"), mean_text(score and score.reviewed),
-            f"{_('model {n}').format(n=mean_text(score and score.model))} ({score.n if score else 0})",
-            _(SCORE_HELP), address(status="reviewed"),
-        )  # fmt: skip
+        show_score_tile(score, address(status="reviewed"))
         show_tile(
             _("Change"),
             share_change(*counts) if compare_shares(*counts) in ("more", "fewer") else _("not clear"),

@@ -74,6 +74,8 @@ def dialogue_page(store: Store, account: Account) -> None:
             by_model = _("the model's: {quality}").format(quality=quality)
         text = _("Reviewed score {n}, by what people decided; {model}.")
         text = text.format(n=show_number(round(history.reviewed_quality)), model=by_model)
+        if history.rating is not None:
+            text += " " + _("Rating in the log: {n}.").format(n=show_number(history.rating))
         st.markdown(f"**{safe_markdown(text)}**")
     if origin := origin_text(history.dialogue):
         st.caption(safe_markdown(origin))

@@ -15,10 +15,11 @@ import streamlit as st
 from dialint.app.console.charts import MARKED, MUTED, STRONG, DayCount, ShareMark, draw_days, draw_shares
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.tables import (
-    SCORE_HELP,
     PageLink,
     Period,
     choose_period,
+    choose_rows,
+    choose_view,
     explore_address,
     interval_text,
     mean_text,
@@ -27,12 +28,15 @@ from dialint.app.console.tables import (
     share_change,
     share_text,
     show_outside,
+    show_score_parts,
+    show_score_tile,
     show_table,
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.statistics import LEAST_EVENTS, Rate, compare_rates
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.reviewed_scores import ReviewedScore, estimate_score
 from dialint.labeling.store import insights
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.coaching import count_cleared
@@ -70,10 +74,7 @@ def overview_page(store: Store, account: Account) -> None:
     codes = insights.read_groups(store, account.id, "code", *span, **filters, limit=N_CODES)
     agents = insights.read_groups(store, account.id, "agent", *span, **filters, limit=1000)
     cleared = count_cleared(store, account.id, *span, **filters)
-    score = next(iter(insights.read_reviewed_scores(store, account.id, "total", *span, **filters)), None)
-    scores = {
-        each.key: each for each in insights.read_reviewed_scores(store, account.id, "agent", *span, **filters)
-    }
+    scored = insights.read_scores(store, account.id, "total", *span, **filters).get("", ())
     backlog = insights.read_backlog(store, account.id)
     address = {**period.filters, **filters}
     text = _("{days}, by the day of the dialogue (UTC).")
@@ -82,19 +83,21 @@ def overview_page(store: Store, account: Account) -> None:
         whole = Period(*extent)
         stored = insights.read_totals(store, account.id, whole.since_ms, whole.until_ms, **filters).stored
         show_outside("overview period", now.stored, stored)
+    score = estimate_score(scored)
     _show_strip(now, before, score, backlog, address)
     _show_days(days, period)
     left, right = st.columns(2, gap="medium")
     with left:
         _show_codes(codes, now, address)
     with right:
-        _show_agents(agents, cleared, scores, address)
+        _show_agents(agents, cleared, address)
+    _show_scores(store, account, score, period, filters)
 
 
 def _show_strip(
     now: insights.Totals,
     before: insights.Totals,
-    score: insights.ReviewedScore | None,
+    score: ReviewedScore,
     backlog: Sequence[insights.Backlog],
     address: dict[str, str],
 ) -> None:
@@ -138,12 +141,7 @@ def _show_strip(
             _("Findings that an agent objected to and an expert found wrong."),
             explore_address(status="overturned", **address), change(now.overturned, before.overturned),
         )  # fmt: skip
-        show_tile(
-            _("Reviewed score"), mean_text(score and score.reviewed),
-            ngettext("of {n} dialogue", "of {n} dialogues", score.n if score else 0), _(SCORE_HELP),
-            explore_address(status="reviewed", **address),
-            _("model {n}").format(n=mean_text(score and score.model)),
-        )  # fmt: skip
+        show_score_tile(score, explore_address(status="reviewed", **address))
         time = _backlog_text(backlog)
         show_tile(
             _("Backlog"), "–" if time == _("unknown") else time,
@@ -212,12 +210,39 @@ def _show_codes(codes: Sequence[insights.Group], now: insights.Totals, address: 
     show_table((_("Error"), _("Findings"), share, _("Confirmed of decided")), rows)
 
 
-def _show_agents(
-    agents: Sequence[insights.Group],
-    cleared: dict[str, int],
-    scores: dict[str, insights.ReviewedScore],
-    address: dict[str, str],
+def _show_scores(
+    store: Store, account: Account, score: ReviewedScore, period: Period, filters: dict[str, Any]
 ) -> None:
+    st.markdown(f"**{safe_markdown(_('Reviewed score'))}**")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        show_score_parts(score, explore_address(status="reviewed", **period.filters, **filters))
+        st.caption(paragraph("Mean score of all"))
+    with right:
+        views: dict[str, str] = {"team": _("By team"), "agent": _("By agent"), "week": _("By week")}
+        by: Any = choose_view(views, "overview scores")
+        span = period.since_ms, period.until_ms
+        groups = insights.read_scores(store, account.id, by, *span, **filters)
+        groups = {key: rows for key, rows in groups.items() if key}
+        if not groups:
+            st.caption(_("No dialogue of this period says so."))
+            return
+        rows = []
+        for key in choose_rows(list(groups), f"overview scores {by}", 12):
+            one = estimate_score(groups[key])
+            own = {**period.filters, **filters, **({} if by == "week" else {by: key})}
+            if by == "week":
+                first = period.first + timedelta(days=7 * int(key))
+                week = Period(first, min(first + timedelta(days=6), period.last))
+                key, own = f"{first:%Y-%m-%d}", {**own, **week.filters}
+            read = PageLink(show_number(one.n_read), explore_address(status="reviewed", **own))
+            dialogues = PageLink(show_number(one.n), explore_address(**own))
+            rows.append((key, dialogues, read, mean_text(one.model), score_text(one)))
+        headings = (views[by], _("Dialogues"), _("Read"), _("Model"), _("Reviewed score"))
+        show_table(headings, rows)
+
+
+def _show_agents(agents: Sequence[insights.Group], cleared: dict[str, int], address: dict[str, str]) -> None:
     st.markdown(f"**{safe_markdown(_('Agents'))}**")
     groups = [group for group in agents if group.key and group.dialogues]
     if not groups:
@@ -240,12 +265,12 @@ def _show_agents(
         (
             PageLink(name, f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
             PageLink(show_number(counts[name][1]), explore_address(agent=name, **address)),
-            share_text(*counts[name]), states[side][0], score_text(scores.get(name)),
+            share_text(*counts[name]), states[side][0],
         )
         for name, side in ranked
     ]  # fmt: skip
     headings = (_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"))
-    show_table((*headings, _("Score, people / model")), rows)
+    show_table(headings, rows)
     rule = paragraph("An error stands if people confirmed")
     text = rule.format(n=show_number(LEAST_DIALOGUES), least=show_number(LEAST_EVENTS))
     st.caption(safe_markdown(text))

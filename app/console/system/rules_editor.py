@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
+import pandas as pd  # type: ignore[import-untyped]
 import streamlit as st
 import yaml
 
@@ -68,6 +69,11 @@ def show_taxonomy_editor(store: Store, account: Account, in_use: Taxonomy) -> No
         },
     )  # fmt: skip
     left, right = st.columns([2, 3], gap="large")
+    lines = [
+        (team, error, 100.0 if cost == "auto_fail" else cost, cost == "auto_fail")
+        for team, scorecard in base.scorecards.items()
+        for error, cost in scorecard.items()
+    ]
     with left:
         levels = [
             {
@@ -86,8 +92,26 @@ def show_taxonomy_editor(store: Store, account: Account, in_use: Taxonomy) -> No
         )  # fmt: skip
         st.caption(paragraph("Covered by: scan is the model"))
     with right:
+        st.markdown(f"**{safe_markdown(_('Scorecards of teams'))}**")
+        cards = st.data_editor(
+            pd.DataFrame(lines, columns=["team", "error", "points", "fails"]),
+            key=f"rules scorecards:{number}", hide_index=True, num_rows="dynamic",
+            column_config={
+                "team": st.column_config.TextColumn(_("Team"), required=True),
+                "error": st.column_config.SelectboxColumn(
+                    _("Error or severity"), options=[*severities, *base.codes], required=True
+                ),
+                "points": st.column_config.NumberColumn(
+                    _("Points off 100"), min_value=0, max_value=100, default=0.0, required=True
+                ),
+                "fails": st.column_config.CheckboxColumn(
+                    _("fails the dialogue"), default=False
+                ),
+            },
+        )  # fmt: skip
+        st.caption(paragraph("A line counts for dialogues of its team"))
         try:
-            after = edit_taxonomy(base, edited, points)
+            after = edit_taxonomy(base, edited, points, cards.to_dict("records"))
         except ConfigError as error:
             st.error(safe_markdown(explain_as_sentence(error)))
             return
@@ -110,9 +134,9 @@ def merge_categories(base: Taxonomy) -> list[Category]:
     return list(merged.values())
 
 
-def edit_taxonomy(base: Taxonomy, rows: Rows, points: Rows) -> Taxonomy:
-    """Return `base` with the codes that are on in `rows`, as they stand there, and the penalties of `points`;
-    if anything differs, with the last part of its version raised.
+def edit_taxonomy(base: Taxonomy, rows: Rows, points: Rows, cards: Rows) -> Taxonomy:
+    """Return `base` with the codes that are on in `rows`, as they stand there, the penalties of `points` and
+    the scorecards of `cards`; if anything differs, with the last part of its version raised.
 
     Raises:
         ConfigError: a code may not have its usual severity, or no code is left.
@@ -137,6 +161,10 @@ def edit_taxonomy(base: Taxonomy, rows: Rows, points: Rows) -> Taxonomy:
         {**level, "penalty": levels[level["code"]]["penalty"], "auto_fail": levels[level["code"]]["fails"]}
         for level in content["severities"]
     ]
+    content["scorecards"] = {}
+    for card in cards:
+        cost = "auto_fail" if card["fails"] else card["points"]
+        content["scorecards"].setdefault(card["team"], {})[card["error"]] = cost
     after = parse_taxonomy(yaml.safe_dump(content, allow_unicode=True))
     if after == base:
         return base

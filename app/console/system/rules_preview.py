@@ -42,17 +42,19 @@ def preview_taxonomy(before: Taxonomy, after: Taxonomy, verdicts: Iterable[Verdi
     findings, moved, dropped = Counter[str](), Counter[str](), Counter[str]()
     qualities: list[tuple[float, float]] = []
     for verdict in verdicts:
-        severities: tuple[list[str], list[str]] = ([], [])
+        errors: tuple[list[tuple[str, str]], list[tuple[str, str]]] = ([], [])
         for finding in verdict.findings:
             code = finding.code
             old, new = (_severity(finding, side, before.codes.get(code)) for side in (before, after))
             findings[code] += 1
             moved[code] += old != new and new is not None
             dropped[code] += new is None
-            for severity, side in zip((old, new), severities, strict=True):
+            for severity, side in zip((old, new), errors, strict=True):
                 if severity is not None:
-                    side.append(severity)
-        qualities.append((before.quality_of(severities[0]), after.quality_of(severities[1])))
+                    side.append((code, severity))
+        qualities.append(
+            (before.quality_of(errors[0], verdict.team), after.quality_of(errors[1], verdict.team))
+        )
     n = max(1, len(qualities))
     return TaxonomyPreview(
         verdicts=len(qualities),

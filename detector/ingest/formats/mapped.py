@@ -18,7 +18,7 @@ from dialint.detector.ingest.formats import traces
 from dialint.detector.ingest.formats.chats import add_message
 from dialint.detector.ingest.formats.tool_turns import read_calls, tool_call, tool_turn
 from dialint.detector.ingest.formats.transcripts import read_transcript
-from dialint.detector.ingest.log_format import FIELDS, LogFormat, RawDialogue, RawTurn, as_name
+from dialint.detector.ingest.log_format import FIELDS, LogFormat, RawDialogue, RawTurn, as_name, read_rating
 from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.tree_mapping import (
@@ -103,6 +103,8 @@ def _draft(mapping: TreeMapping, pieces: list[Any], name: str) -> RawDialogue:
         for meaning in FIELDS:
             value = as_name(first_value(getattr(mapping, meaning), piece, scope))
             values.setdefault(meaning, value.lower() if value and meaning == "channel" else value)
+        if rating := read_rating(first_value(mapping.rating, piece, scope), mapping.ratings):
+            values["metadata"] = rating
         ordered += _turns(mapping, scope, name, warnings)
     lists = [path.text for turn in mapping.turns for path in (*turn.of, *mapping.dialogues)]
     path = next((text for text in lists if text not in (".", "[]")), "")

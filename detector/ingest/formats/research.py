@@ -21,7 +21,15 @@ from dialint.detector.ingest.formats.tool_turns import (
     silence,
     tool_turn,
 )
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, as_name, map_role, object_list
+from dialint.detector.ingest.log_format import (
+    LogFormat,
+    RawDialogue,
+    RawTurn,
+    as_name,
+    map_role,
+    object_list,
+    read_rating,
+)
 from dialint.detector.ingest.outcomes import BadRecord, json_kind
 
 ABCD_ROLES = {"customer": "customer", "agent": "agent", "action": "system"}
@@ -74,7 +82,9 @@ def _read_episode(key: str, record: dict[str, Any], fallback_id: str) -> Iterato
     turns = [_turn(message, f"{key}[{index}]", name) for index, message in enumerate(messages)]
     if not any(message.get("tool_calls") for message in messages):
         read_reasoning(turns)
-    yield RawDialogue(name, turns, path=key)
+    info = record.get("reward_info")
+    reward = read_rating(record.get("reward", info.get("reward") if isinstance(info, dict) else None))
+    yield RawDialogue(name, turns, {"metadata": reward or None}, path=key)
 
 
 def _turn(message: dict[str, Any], path: str, name: str) -> RawTurn:

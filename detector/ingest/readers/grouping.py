@@ -15,7 +15,7 @@ from typing import Any
 
 from dialint.detector.artifacts import TEMPORARY
 from dialint.detector.errors import Message, WorldError
-from dialint.detector.ingest.log_format import FIELDS, RawDialogue, RawTurn, as_name
+from dialint.detector.ingest.log_format import FIELDS, RawDialogue, RawTurn, as_name, read_rating
 from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary, record_too_large
 from dialint.detector.ingest.readers.columns import Columns, Row
@@ -30,13 +30,15 @@ CACHE_KIB = 32 << 10
 @dataclass
 class Group:
     """The turns of one dialogue so far. `size` is the bytes of their cells. `values` counts the values of
-    each meaning by the role of their rows, `places` are the values of the mapping's order column."""
+    each meaning by the role of their rows, `places` are the values of the mapping's order column,
+    `rating` the last one."""
 
     columns: Columns
     times: TimeFormat
     turns: list[RawTurn] = field(default_factory=list)
     size: int = 0
     values: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    rating: dict[str, Any] = field(default_factory=dict)
     places: list[object] = field(default_factory=list)
 
     def add(self, cells: Mapping[str, object]) -> None:
@@ -58,6 +60,7 @@ class Group:
             self.places.append(self.columns.cell(cells, "order"))
         if turn.internal:
             return
+        self.rating = read_rating(self.columns.cell(cells, "rating")) or self.rating
         role = config.mapped.roles.get(turn.role, turn.role) if isinstance(turn.role, str) else None
         side = role if role in SIDES else SIDES[-1]
         for meaning in (*FIELDS, "author"):
@@ -75,11 +78,11 @@ class Group:
             turns = [turns[at] for at in sorted(range(len(turns)), key=keys.__getitem__)]
         return RawDialogue(name, turns, self._fields(), path=path)
 
-    def _fields(self) -> dict[str, str]:
+    def _fields(self) -> dict[str, Any]:
         """The dialogue's fields: what the rows of its agents say most often, else those of bots, else others.
         Without a column for the agent, the author of the agents' turns. Languages that differ between the
         sides are not one language: each turn's is then detected."""
-        results = {}
+        results: dict[str, Any] = {"metadata": self.rating} if self.rating else {}
         for meaning in (*FIELDS, "author"):
             sides = [self.values[meaning, side] for side in SIDES if (meaning, side) in self.values]
             common = [side.most_common(1)[0][0] for side in sides]

@@ -24,9 +24,10 @@ Pure functions from a verdict, the answers that count and the appeals to the row
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from dialint.labeling.store.database.schema import FINDING_COUNTS
@@ -72,8 +73,8 @@ class Appeal(NamedTuple):
 
 @dataclass(frozen=True)
 class DecidedFinding:
-    """A finding, suggestion or addition, with what people made of it. `reviewed_severity` is that of the
-    error which stands; None if none does."""
+    """A finding, suggestion or addition, with what people made of it. `reviewed` are code and severity of
+    the error which stands; None if none does."""
 
     suggestion: bool
     turn: int
@@ -82,7 +83,7 @@ class DecidedFinding:
     probability: float
     decision: Decision
     appeal: AppealState = "none"
-    reviewed_severity: str | None = None
+    reviewed: tuple[str, str] | None = None
 
 
 def decide_findings(
@@ -97,16 +98,14 @@ def decide_findings(
         for finding in content.get(name, ()):
             is_suggestion = name == "suggestions"
             answer = next((answer for answer in ordered if answer.asks(finding)), None)
-            decision, final_severity = _decide(
-                finding, None if answer is None else left[answer.id], is_suggestion
-            )
+            decision, reviewed = _decide(finding, None if answer is None else left[answer.id], is_suggestion)
             state = _appeal_state(finding, appeals) if not is_suggestion else "none"
             if state in ("overturned", "upheld"):
                 decision = "rejected" if state == "overturned" else "confirmed"
-                final_severity = None if state == "overturned" else str(finding["severity"])
+                reviewed = None if state == "overturned" else (str(finding["code"]), str(finding["severity"]))
             code, severity = str(finding["code"]), str(finding["severity"])
             place = (is_suggestion, finding["turn"], code, severity, finding["probability"])
-            decided.append(DecidedFinding(*place, decision, state, final_severity))
+            decided.append(DecidedFinding(*place, decision, state, reviewed))
     added = [
         finding
         for answer in ordered
@@ -115,19 +114,19 @@ def decide_findings(
     ]
     added.sort(key=lambda finding: (finding["turn"], finding["code"], finding["start"], finding["end"]))
     for each in added:
-        severity = str(each["severity"])
-        row = DecidedFinding(False, each["turn"], str(each["code"]), severity, 1.0, "added")
-        decided.append(replace(row, reviewed_severity=severity))
+        error = str(each["code"]), str(each["severity"])
+        decided.append(DecidedFinding(False, each["turn"], *error, 1.0, "added", reviewed=error))
     return decided
 
 
-def _decide(finding: Finding, own: list[Finding] | None, is_suggestion: bool) -> tuple[Decision, str | None]:
-    """The decision of the answer whose findings are `own`, and the severity of the error that stands; the
+def _decide(
+    finding: Finding, own: list[Finding] | None, is_suggestion: bool
+) -> tuple[Decision, tuple[str, str] | None]:
+    """The decision of the answer whose findings are `own`, and code and severity of what stands; the
     finding that matches is removed from `own`. What matches: the same place, else the same code in the same
     turn."""
-    open_severity = None if is_suggestion else str(finding["severity"])
     if own is None:
-        return "open", open_severity
+        return "open", None if is_suggestion else (str(finding["code"]), str(finding["severity"]))
     place = (finding["turn"], finding["start"], finding["end"])
     at_place = [each for each in own if (each["turn"], each["start"], each["end"]) == place]
     of_code = [each for each in own if (each["turn"], each["code"]) == (finding["turn"], finding["code"])]
@@ -137,7 +136,7 @@ def _decide(finding: Finding, own: list[Finding] | None, is_suggestion: bool) ->
         return "open" if is_suggestion else "rejected", None
     own.remove(match)
     same = (match["code"], match["severity"]) == (finding["code"], finding["severity"])
-    return "confirmed" if same else "changed", str(match["severity"])
+    return "confirmed" if same else "changed", (str(match["code"]), str(match["severity"]))
 
 
 def _appeal_state(finding: Finding, appeals: Sequence[Appeal]) -> AppealState:
@@ -165,7 +164,7 @@ def describe_dialogue(
         "release": "" if verdict is None else verdict.release,
         "status": "unscored" if verdict is None else str(content["status"]),
         "quality": content.get("quality"),
-        "reviewed_severities": " ".join(sorted(filter(None, (one.reviewed_severity for one in findings))))
+        "reviewed_errors": json.dumps(sorted(one.reviewed for one in findings if one.reviewed))
         if is_decided and (is_read_whole or content.get("quality") is not None)
         else None,
         "worst": min((one.severity for one in accused), default=""),

@@ -138,7 +138,7 @@ def _refresh_batch(connection: Connection, ids: Collection[str]) -> None:
         connection.execute(insert(finding_index), findings)
 
 
-FACTS = ("number", "dialogue", "at_ms", "day", "agent", "team", "channel")
+FACTS = ("number", "dialogue", "at_ms", "day", "agent", "team", "channel", "rating")
 """Columns of a dialogue's row that never change."""
 _PUT_WORDS = text("INSERT INTO dialogue_words (rowid, words) VALUES (:number, :words)")
 _TAKE_WORDS = text(
@@ -193,7 +193,12 @@ def describe_facts(row: Any, content: Content) -> dict[str, Any]:
         at_ms = round(parsed.timestamp() * 1000)
     at_ms = min(max(at_ms, 0), MAX_MS)
     names = {name: cut_name(getattr(row, name)) for name in ("agent", "team", "channel")}
-    return {"dialogue": row.id, "at_ms": at_ms, "day": at_ms // DAY_MS, **names}
+    rating = content.get("metadata", {}).get("rating")
+    is_number = isinstance(rating, int | float) and not isinstance(rating, bool)
+    return {
+        "dialogue": row.id, "at_ms": at_ms, "day": at_ms // DAY_MS, **names,
+        "rating": float(rating) if is_number else None,
+    }  # fmt: skip
 
 
 def cut_name(name: str | None) -> str:
@@ -298,7 +303,7 @@ def combine(
         for place, one in enumerate(findings)
     ]
     for each in rows:
-        del each["reviewed_severity"]  # the row of the dialogue has these
+        del each["reviewed"]  # the row of the dialogue has these
     return DerivedRows(dialogue, rows)
 
 

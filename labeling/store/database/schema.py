@@ -115,6 +115,7 @@ Index("tasks_queue", tasks.c.project, tasks.c.pool, tasks.c.state, tasks.c.rank,
 Index("tasks_once", tasks.c.project, tasks.c.dialogue, tasks.c.turn, unique=True)
 _index_some("tasks_once_whole", "turn IS NULL", tasks.c.project, tasks.c.dialogue, unique=True)
 Index("tasks_dialogue", tasks.c.dialogue)
+_index_some("tasks_sampled", "inclusion_probability IS NOT NULL", tasks.c.dialogue)
 
 leases = Table(
     "leases", metadata,
@@ -293,7 +294,8 @@ dialogue_index = Table(  # number: 2^21 times at_ms, made unique, so that dialog
     Column("day", Integer, nullable=False),
     *_required(Text, "agent", "team", "channel", "release", "status"),
     Column("quality", Float),
-    Column("reviewed_severities", Text),
+    Column("reviewed_errors", Text),  # as JSON: code and severity of each
+    Column("rating", Float),
     Column("worst", Text, nullable=False),
     Column("probability", Float, nullable=False),
     *_required(Text, "review", "appeal"),
@@ -310,7 +312,7 @@ for _name in ("status", "review", "appeal"):
         f"dialogue_index_{_name}", f"{_name} <> '{USUAL[_name]}'", dialogue_index.c[_name],
         dialogue_index.c.number,
     )  # fmt: skip
-_index_some("dialogue_index_reviewed", "reviewed_severities IS NOT NULL", dialogue_index.c.number)
+_index_some("dialogue_index_reviewed", "reviewed_errors IS NOT NULL", dialogue_index.c.number)
 
 finding_index = Table(  # findings and suggestions of the newest verdict, and what people added
     "finding_index", metadata,

@@ -60,7 +60,7 @@ def page_of(folder: Path, verdicts: Sequence[Verdict], **more: Any) -> str:
 
 
 def counted(verdicts: Sequence[Verdict], codes: Sequence[str] = ("C1", "T1", "M2")) -> Figures:
-    return count(verdicts, load_taxonomy(), codes, 3)
+    return count(verdicts, load_taxonomy(), codes, 3, {})
 
 
 def row(of: list[Table], title: str, name: str) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def test_filters_choose_what_is_reported_and_quality_follows(
     assert {f.code for verdict in by_code for f in verdict.findings} == {"C1"}
     for whole, part in zip(every, by_code, strict=True):
         assert part.findings == tuple(f for f in whole.findings if f.code == "C1")
-        assert part.quality == detector.taxonomy.quality(part.findings)
+        assert part.quality == detector.taxonomy.quality(part.findings, part.team)
 
 
 @pytest.mark.parametrize("name", ["v.jsonl", "v.parquet"])
@@ -152,7 +152,7 @@ def test_suggestions_are_kept_apart_and_fail_nothing(
     assert {finding.code for finding in suggested} == {"C1"}
     assert {finding.code for verdict in verdicts for finding in verdict.findings} == {"L1"}
     for verdict in verdicts:
-        assert verdict.quality == detector.taxonomy.quality(verdict.findings)
+        assert verdict.quality == detector.taxonomy.quality(verdict.findings, verdict.team)
     counts = read_manifest(manifest_path(out))["counts"]
     assert counts["suggestions"] == {"C1": {"demoted: no proof": len(suggested)}}
     assert "C1" not in counts["findings"]

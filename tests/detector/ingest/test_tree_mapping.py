@@ -92,3 +92,22 @@ def test_the_mapping_of_the_documentation_reads_what_it_says(tmp_path: Path) -> 
     assert spoken == [
         ("customer", "Where\nis it?"), ("bot", "One moment."), ("agent", ""), ("agent", "On\nFriday.")]  # fmt: skip
     assert counts.warnings == {"W_INTERNAL_NOTE": 2, "W_EVENT_SKIPPED": 1}
+
+
+@pytest.mark.parametrize(
+    ("value", "rating"),
+    [(4, 4.0), ("2.5", 2.5), ("good", 1.0), ("offered", None), (None, None), (True, None)],
+)
+def test_a_rating_of_the_log_is_a_number_or_a_word_that_stands_for_one(
+    tmp_path: Path, value: Any, rating: float | None
+) -> None:
+    mapping = f"rating: csat.stars\nratings: {{good: 1, bad: 0}}\n{MAPPING}"
+    (dialogue,), _, _ = load(tmp_path, {"cases": [{**CASE, "csat": {"stars": value}}]}, mapping)
+    assert dialogue.metadata.get("rating") == rating
+    lines = [
+        f"d1,{role},{text},{value}" for role, text in (("user", "Where is it?"), ("agent", "On Friday."))
+    ]
+    table = tmp_path / "log.csv"
+    table.write_text("\n".join(("conversation_id,role,text,csat", *lines)))
+    (dialogue,), _, _ = reading.dialogues(table, ReadConfig())
+    assert dialogue.metadata.get("rating") == (None if isinstance(value, str) and value == "good" else rating)

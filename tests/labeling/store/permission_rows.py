@@ -194,7 +194,7 @@ ROWS: dict[str, Row] = dict((
     row(gold.retire_gold, ("d1",), first="lead"),
     row(insights.read_extent, lambda a, m: ({"agent": own_agent(a)},), by=own, others=(), upto="expert"),
     row(insights.read_groups, of_agent("day", named=True), by=own, others=("day", *ALL_MS), upto="expert"),
-    row(insights.read_reviewed_scores, of_agent("week", named=True), by=own, others=("agent", *ALL_MS), upto="expert"),
+    row(insights.read_scores, of_agent("week", named=True), by=own, others=("agent", *ALL_MS), upto="expert"),
     row(insights.read_totals, of_agent(named=True), by=own, others=ALL_MS, upto="expert"),
     row(leases.claim, ("p",), others=("a",), upto="reviewer"),
     row(leases.claim_dialogue, ("v", "d2"), others=("a", "d1"), upto="reviewer", first="reviewer"),
@@ -259,7 +259,7 @@ RIGHTS = {
         documents: list_names list_newest_dialogues list_newest_verdicts list_versions load_published load_version publish record_previewed save_version withdraw
         gold: _insert_gold
         history: record_job
-        insights: read_backlog
+        insights: list_scores read_backlog
         projects: change_limits create list_spending set_state
         release_verdicts: _read_judged compare_releases count_by_release list_changes load_judged record_change
         stored_annotations: import_annotations

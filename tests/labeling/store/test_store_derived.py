@@ -103,9 +103,10 @@ def test_exercises_decide_nothing(scored: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "decision", "severities"), [("overturned", "rejected", ""), ("upheld", "confirmed", "S2")]
+    ("outcome", "decision", "errors"),
+    [("overturned", "rejected", "[]"), ("upheld", "confirmed", '[["C1", "S2"]]')],
 )
-def test_an_appeal_has_the_last_word(scored: Store, outcome: Any, decision: str, severities: str) -> None:
+def test_an_appeal_has_the_last_word(scored: Store, outcome: Any, decision: str, errors: str) -> None:
     accounts.create(scored, "ada", Account(id="agnes", role="labeler", agent="a1"))
     projects.create(scored, "lea", Project(id="s", codes=("C1",), purpose="review"))
     review(scored, "rob", "1", ["C1"], [make.finding()])
@@ -116,7 +117,7 @@ def test_an_appeal_has_the_last_word(scored: Store, outcome: Any, decision: str,
     assert decisions(scored)[0][2] == "confirmed", "a second review decides nothing by itself"
     appeals.decide_appeal(scored, "eve", appeal.id, outcome, "as the log shows")
     assert decisions(scored)[0][2] == decision
-    assert (state(scored).appeal, state(scored).reviewed_severities) == (outcome, severities)
+    assert (state(scored).appeal, state(scored).reviewed_errors) == (outcome, errors)
     totals = read_totals(scored, "lea", *EVER)
     assert (totals.appealed, totals.overturned) == (1, int(outcome == "overturned"))
     own = read_totals(scored, "agnes", *EVER, agent="a1")

@@ -6,27 +6,30 @@ from typing import Any
 
 import make
 import pytest
+import yaml
+from answering import claim
 
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store import accounts, annotations, dialogues
+from dialint.labeling.reviewed_scores import ScoredDialogues
+from dialint.labeling.store import accounts, annotations, dialogues, documents, projects, tasks
 from dialint.labeling.store.coaching import list_dialogues
 from dialint.labeling.store.database.derived import DAY_MS
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.history import read_history
 from dialint.labeling.store.insights import (
-    ReviewedScore,
     Totals,
+    list_scores,
     read_groups,
-    read_reviewed_scores,
+    read_scores,
     read_totals,
 )
-from dialint.labeling.store.records import Account, NotAllowed
+from dialint.labeling.store.records import Account, NewTask, NotAllowed, Project
 from dialint.labeling.store.search import Search, search
 
 EVER = (0, 2_000_000_000_000)
-S1, S2, S3 = (load_taxonomy().quality_of([severity]) for severity in ("S1", "S2", "S3"))
+S1, S2, S3 = (load_taxonomy().quality_of([("C1", severity)], None) for severity in ("S1", "S2", "S3"))
 Review = Callable[..., Any]
 """(actor, codes, findings, turn=None): reviews d1."""
 
@@ -65,7 +68,7 @@ CASES: dict[str, tuple[Callable[[Review], object], float | None]] = {
     "rejected, one added": (lambda review: review("rob", ["C1", "U2"], [elsewhere()]), S2),
     "the suggestion added": (
         lambda review: review("rob", ["C1", "T1"], [make.finding(), make.finding("T1")]),
-        load_taxonomy().quality_of(["S2", "S2"]),
+        load_taxonomy().quality_of([("C1", "S2"), ("T1", "S2")], None),
     ),
     "not asked: the model's stands": (lambda review: review("rob", ["U2"], []), S2),
     "a turn only, the rest is the model's": (lambda review: review("rob", ["C1"], [], 1), 100.0),
@@ -96,39 +99,50 @@ def test_without_a_model_a_person_must_have_read_the_whole_dialogue(
     dialogues.add(store, "lea", [make.dialogue("d1")])
     annotations.review(store, "rob", "d1", "k", ["C1"], [], expected=None, turn=turn)
     assert read_history(store, "rob", "d1").reviewed_quality == expected
-    totals = read_reviewed_scores(store, "lea", "total", *EVER)
-    assert totals == (() if expected is None else (ReviewedScore("", 1, 100.0, 0, None),))
+    totals = read_scores(store, "lea", "total", *EVER)
+    assert totals == ({} if expected is None else {"": [ScoredDialogues(1, None, 100.0, False)]})
 
 
-def test_means_by_agent_and_week_are_of_reviewed_dialogues(store: Store) -> None:
+def test_scores_by_agent_team_and_week_are_people_s_the_sample_s_and_the_model_s(store: Store) -> None:
+    """A team's own scorecard counts for its dialogues, and what was sampled keeps its probability."""
     accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
     first_ms = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp() * 1000)
     for name, agent, day in (("d1", "a1", 0), ("d2", "a1", 8), ("d3", "a2", 8), ("d4", "a2", 9)):
         at = datetime.fromtimestamp((first_ms + day * DAY_MS) / 1000, UTC)
         dialogue = make.dialogue(name, agent)
         turns = (dialogue.turns[0].model_copy(update={"at": at}), *dialogue.turns[1:])
-        dialogues.add(store, "lea", [dialogue.model_copy(update={"turns": turns})])
+        rated = {"turns": turns, "team": "night" if agent == "a2" else None, "metadata": {"rating": 4}}
+        dialogues.add(store, "lea", [dialogue.model_copy(update=rated)])
         dialogues.add_verdicts(store, "lea", [make.verdict(name, make.finding())])
-    for name, left in (("d1", []), ("d2", [make.finding()]), ("d3", [])):
+    for name, left in (("d1", []), ("d2", [make.finding()])):
         annotations.review(store, "rob", name, name, ["C1"], left, expected=None)
+    projects.create(store, "lea", Project(id="p", codes=("C1",), purpose="review"))
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d3", inclusion_probability=0.5)])
+    lease = claim(store, "rob", "p")
+    annotations.submit(store, "rob", lease.task, lease.token, "k", [make.finding()])
+    taxonomy = load_taxonomy().model_copy(update={"scorecards": {"night": {"C1": 60.0}}})
+    text = yaml.safe_dump(taxonomy.model_dump(mode="json"))
+    documents.save_version(store, "lea", "taxonomy", "taxonomy", text, "why", expected=0)
+    documents.publish(store, "lea", "taxonomy", "taxonomy", 1)
     model = make.verdict("d1", make.finding()).quality
     span = (first_ms, first_ms + 30 * DAY_MS)
-    read = read_reviewed_scores
-    means = {
-        "a1": ReviewedScore("a1", 2, (100 + S2) / 2, 2, model),
-        "a2": ReviewedScore("a2", 1, 100.0, 1, model),
-    }
-    assert read(store, "lea", "agent", *span) == tuple(means.values())
-    assert read(store, "lea", "total", *span)[0].n == 3
-    assert read(store, "lea", "total", *span, team="nobody's") == ()
-    weeks = read(store, "agnes", "week", *span, agent="a1")
-    assert [(each.key, each.n, each.reviewed) for each in weeks] == [("0", 1, 100.0), ("1", 1, S2)]
+    own = [ScoredDialogues(1, model, each, True, 4.0) for each in (100.0, S2)]
+    night = [ScoredDialogues(1, model, 40.0, True, 4.0, 0.5), ScoredDialogues(1, model, None, True, 4.0)]
+
+    def read(actor: str, by: Any, **filters: Any) -> dict[str, list[ScoredDialogues]]:
+        groups = read_scores(store, actor, by, *span, **filters)
+        return {key: sorted(rows, key=str) for key, rows in groups.items()}
+
+    assert read("lea", "agent") == {"a1": sorted(own, key=str), "a2": sorted(night, key=str)}
+    assert read("lea", "team") == {"": sorted(own, key=str), "night": sorted(night, key=str)}
+    assert read("lea", "total", team="nobody's") == {}
+    assert read("agnes", "week", agent="a1") == {"0": [own[0]], "1": [own[1]]}
+    assert [each.scored for each in list_scores(store, "lea", *span)][2:] == night
+    assert read_history(store, "rob", "d3").rating == 4.0
     for actor, agent in (("rob", None), ("agnes", None), ("agnes", "a2"), ("ann", "a1")):
         with pytest.raises(NotAllowed):
-            read(store, actor, "total", *span, agent=agent)
-
-
-EVER = (0, 2_000_000_000_000)
+            read_scores(store, actor, "total", *span, agent=agent)
+    verify(store)
 
 
 def test_totals_follow_a_confirmation_and_a_rejection(store: Store) -> None:

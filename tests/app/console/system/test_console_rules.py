@@ -44,7 +44,7 @@ def test_a_preview_recomputes_quality_and_severity() -> None:
     """By hand: C1 is S2 (25 off), L1 is S3 (8 off). After: an S2 costs 40, L1 is usually S2, T1 is gone."""
     rows, points = tables(load_taxonomy())
     rows["L1"]["severity"], rows["T1"]["on"], points["S2"]["penalty"] = "S2", False, 40.0
-    new = edit_taxonomy(load_taxonomy(), list(rows.values()), list(points.values()))
+    new = edit_taxonomy(load_taxonomy(), list(rows.values()), list(points.values()), [])
     stored = [
         make_verdict("d1", make_finding("C1"), quality=75.0),
         make_verdict("d2", make_finding("L1", severity="S3"), quality=92.0),
@@ -63,16 +63,23 @@ def test_a_preview_recomputes_quality_and_severity() -> None:
 def test_an_edited_taxonomy_raises_the_last_part_of_its_version() -> None:
     packaged = load_taxonomy()
     rows, points = tables(packaged)
-    assert edit_taxonomy(packaged, list(rows.values()), list(points.values())) == packaged
+    assert edit_taxonomy(packaged, list(rows.values()), list(points.values()), []) == packaged
     rows["C1"]["definition"], rows["L1"]["on"] = "Something else.", False
-    after = edit_taxonomy(packaged, list(rows.values()), list(points.values()))
+    after = edit_taxonomy(packaged, list(rows.values()), list(points.values()), [])
     assert (after.version, after.codes["C1"].definition) == ("1.2.1", "Something else.")
     assert after.codes.keys() == packaged.codes.keys() - {"L1"}
     assert parse_taxonomy(dump_taxonomy(after)) == after
     assert "L1" in {code.code for category in merge_categories(after) for code in category.codes}
+    cards = [
+        {"team": "night", "error": "S2", "points": 40.0, "fails": False},
+        {"team": "night", "error": "V2", "points": 0.0, "fails": True},
+    ]
+    carded = edit_taxonomy(packaged, *(list(tables(packaged)[i].values()) for i in (0, 1)), cards)
+    assert carded.scorecards == {"night": {"S2": 40.0, "V2": "auto_fail"}}
+    assert parse_taxonomy(dump_taxonomy(carded)) == carded
     rows["C1"]["severity"], rows["C1"]["severities"] = "S1", ["S2"]
     with pytest.raises(ConfigError, match="usual severity"):
-        edit_taxonomy(packaged, list(rows.values()), list(points.values()))
+        edit_taxonomy(packaged, list(rows.values()), list(points.values()), [])
 
 
 def with_calls(name: str, *tools: str) -> Dialogue:
@@ -127,7 +134,9 @@ def change(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Types into the tables, which no test can reach otherwise; in a browser they are Streamlit's own."""
 
     def type_in(row: str, **values: object) -> None:
-        def edit(rows: list[dict[str, Any]], **_: object) -> list[dict[str, Any]]:
+        def edit(rows: Any, **_: object) -> Any:
+            if not isinstance(rows, list):  # the scorecards
+                return rows
             return [{**each, **(values if each["code"] == row else {})} for each in rows]
 
         monkeypatch.setattr(st, "data_editor", edit)
