@@ -293,28 +293,6 @@ class Release:
                 )
 
 
-def read_weight(release: Release, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """One weight in fp32.
-
-    Raises:
-        ReleaseRefused: an unknown type, or scales that are missing or do not fit.
-    """
-    kind, shape, data = release.tensors[name]
-    if kind == "I8":
-        scale = release.tensors.get(name + SCALE)
-        if scale is None:
-            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has no scale")
-        if len(shape) != 2 or scale[:2] != ("F32", shape[:1]):
-            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has not one scale a row")
-        rows = np.frombuffer(data, np.int8).astype(np.float32).reshape(shape)
-        return rows * np.frombuffer(scale[2], np.float32)[:, None]
-    if kind == "BF16":
-        return (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(shape)
-    if kind not in ("F16", "F32"):
-        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has the type {kind}")
-    return np.frombuffer(data, {"F16": "f2", "F32": "f4"}[kind]).astype(np.float32).reshape(shape)
-
-
 def _finite(kind: str, data: bytes) -> bool:
     """Whether no number of a stored tensor is NaN or infinite; integers always are finite."""
     if kind == "BF16":

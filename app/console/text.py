@@ -156,18 +156,21 @@ def _embedded_codes() -> dict[str, frozenset[str]]:
 def coverage_text(verdict: Verdict | None, code: str) -> str:
     """Whether the model looked for a code, in a sentence."""
     if verdict is None:
-        return "No model has judged this dialogue."
+        return _("No model has judged this dialogue.")
+    gaps, codes, release = verdict.not_judged, judged_codes(verdict), verdict.release
+    not_judged = dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.codes)
+    check_only = dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.check_only)
     if verdict.status == "failed":
-        return f"{verdict.release} failed on this dialogue, so it judged no code."
-    gaps = verdict.not_judged
-    if names := dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.codes):
-        return f"{verdict.release} did not judge this code in {' and '.join(names)}."
-    if names := dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.check_only):
-        return f"{verdict.release} looked for this code in {' and '.join(names)} by an exact check only."
-    codes = judged_codes(verdict)
-    if codes is None:
-        return f"It is not known whether {verdict.release} judges this code."
-    return f"{verdict.release} {'judged' if code in codes else 'did not judge'} this code."
+        text = _("{release} failed on this dialogue, so it judged no code.")
+    elif not_judged:
+        text = _("{release} did not judge this code in: {languages}.")
+    elif check_only:
+        text = _("{release} looked for this code by an exact check only in: {languages}.")
+    elif codes is None:
+        text = _("It is not known whether {release} judges this code.")
+    else:
+        text = _("{release} judged this code.") if code in codes else _("{release} did not judge this code.")
+    return text.format(release=release, languages=", ".join(not_judged or check_only))
 
 
 def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0) -> str:

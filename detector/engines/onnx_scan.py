@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dialint.detector.engines.quantization import read_weight
 from dialint.detector.errors import ReleaseRefused, native_errors
-from dialint.detector.release import SCALE, Release, read_weight
+from dialint.detector.release import SCALE, Release
 from dialint.detector.render import Rendered, load_tokenizer
 from dialint.detector.scanner import Array, WindowScores
 

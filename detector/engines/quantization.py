@@ -13,10 +13,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from dialint.detector.artifacts import read_object
 from dialint.detector.environment import require_library
-from dialint.detector.errors import ConfigError
-from dialint.detector.release import SCALE, Release, read_weight
+from dialint.detector.errors import ConfigError, ReleaseRefused
+from dialint.detector.release import SCALE, Release
 
 if TYPE_CHECKING:
     import torch
@@ -152,6 +154,28 @@ def quantize_linear_layers(model: Any, device: str) -> Any:
     model.is_loaded_in_4bit = True  # peft reads it
     keep_gradients(model)
     return model.to(device)
+
+
+def read_weight(release: Release, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """One weight in fp32.
+
+    Raises:
+        ReleaseRefused: an unknown type, or scales that are missing or do not fit.
+    """
+    kind, shape, data = release.tensors[name]
+    if kind == "I8":
+        scale = release.tensors.get(name + SCALE)
+        if scale is None:
+            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has no scale")
+        if len(shape) != 2 or scale[:2] != ("F32", shape[:1]):
+            raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has not one scale a row")
+        rows = np.frombuffer(data, np.int8).astype(np.float32).reshape(shape)
+        return rows * np.frombuffer(scale[2], np.float32)[:, None]
+    if kind == "BF16":
+        return (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(shape)
+    if kind not in ("F16", "F32"):
+        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has the type {kind}")
+    return np.frombuffer(data, {"F16": "f2", "F32": "f4"}[kind]).astype(np.float32).reshape(shape)
 
 
 def release_weights(release: Release) -> dict[str, torch.Tensor]:

@@ -16,9 +16,9 @@ from safetensors import deserialize
 from safetensors.torch import load_file, save, save_file
 
 from dialint.detector.engines import local
-from dialint.detector.engines.quantization import WeightFormat, encode_weight
+from dialint.detector.engines.quantization import WeightFormat, encode_weight, read_weight
 from dialint.detector.errors import ReleaseRefused
-from dialint.detector.release import SCALE, WEIGHTS, Release, finalize_release, read_weight
+from dialint.detector.release import SCALE, WEIGHTS, Release, finalize_release
 
 NAME = "backbone.encoder.weight"
 

@@ -208,8 +208,8 @@ def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
     gap = NotJudged(language="de", turns=(1, 4), codes=("C1",), check_only=("M2",))
     about = {"dialogue_id": "d", "release": "r1", "taxonomy": "1.0.0", "not_judged": (gap,)}
     whole = Verdict(**about, status="not_judged")
-    assert coverage_text(whole, "C1") == "r1 did not judge this code in German."
-    assert coverage_text(whole, "M2") == "r1 looked for this code in German by an exact check only."
+    assert coverage_text(whole, "C1") == "r1 did not judge this code in: German."
+    assert coverage_text(whole, "M2") == "r1 looked for this code by an exact check only in: German."
     assert (
         verdict_text(whole, 0)
         == "r1 did not judge this dialogue (not judged: German). That is not a clean dialogue."
