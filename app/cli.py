@@ -108,7 +108,9 @@ EVAL: Commands = {
     "rates": ("dialint.eval.rates:rates", "Error rates from verdicts and an audit, and what is missed."),
 }
 SERVE: Commands = {
-    "vllm": ("dialint.app.commands.serve:vllm", "Serve a judge by vLLM, in its own environment.")
+    "vllm": ("dialint.app.commands.serve:vllm", "Serve a judge by vLLM, in its own environment."),
+    "api": ("dialint.app.commands.serve:api", "Serve scoring as an HTTP API."),
+    "key": ("dialint.app.commands.serve:key", "Make or revoke a key of the HTTP API."),
 }
 RELEASE: Commands = {
     "list": ("dialint.app.commands.release:list_", "Show this machine's releases, and which are current."),
@@ -139,6 +141,7 @@ EXTRAS = {
     "train merge": "train",
     "train screen": "train",
     "train search": "search",
+    "serve api": "serve",
     "base": "train",
 }
 """The extra that a command, or every command of a group, requires. What only some options require is checked
@@ -183,7 +186,7 @@ app.command(train)
 app.command(group("base", "Get base models.", BASE))
 app.command(group("eval", "Measure quality and speed.", EVAL))
 app.command(group("release", "Promote releases, and go back.", RELEASE))
-app.command(group("serve", "Serve models.", SERVE))
+app.command(group("serve", "Serve models and scoring.", SERVE))
 app.command(group("db", "Maintain the label store.", DATABASE))
 
 

@@ -19,7 +19,10 @@ from packaging.requirements import Requirement
 
 from dialint.detector.errors import ConfigError
 
-MODULES = {"argon2-cffi": "argon2", "crowd-kit": "crowdkit", "scikit-learn": "sklearn"}
+MODULES = {
+    "argon2-cffi": "argon2", "crowd-kit": "crowdkit", "prometheus-client": "prometheus_client",
+    "scikit-learn": "sklearn",
+}  # fmt: skip
 """What is imported, where it has another name than what is installed."""
 
 INSTALLED_BY_HAND = ("dev",)

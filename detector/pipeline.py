@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from dialint.detector.artifacts import fingerprint
@@ -220,17 +221,19 @@ class ReleaseDetector:
         self._finder = SuspicionFinder(info, self.taxonomy, checks, context, self._rules)
         self._coverage = LanguageCoverage(info, self.taxonomy, checks)
         self.release = info.id
-        self.codes = tuple(
-            code for code in info.codes if code in info.covered or code in self.overrides.thresholds
-        )
-        self.fingerprint = fingerprint(
+        reported = {*info.covered, *self.overrides.thresholds}
+        self.codes = tuple(code for code in info.codes if code in reported)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint(
             [
                 self.weights,
-                info.model_dump(mode="json"),
+                self.info.model_dump(mode="json"),
                 self.taxonomy.model_dump(mode="json"),
                 "no scan" if self.scanner is None else self.scanner.engine.fingerprint,
                 *([self.languages] if self.languages else []),
-                *([] if log == EMPTY_PROFILE else [log.fingerprint]),
+                *([] if self.log == EMPTY_PROFILE else [self.log.fingerprint]),
                 *[policy.model_dump(mode="json") for policy in self.policies.values()],
                 *([] if self.overrides.fingerprint is None else [self.overrides.fingerprint]),
                 *(["domain: trust"] if self.trust_domain else []),

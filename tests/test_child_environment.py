@@ -10,7 +10,7 @@ import pytest
 from patience import wait_for
 
 from dialint.app.console.system import log_preview
-from dialint.app.console.system.job import Job, ScoreOptions, create_job, make_file
+from dialint.app.scoring.background import Job, ScoreOptions, create_job, make_file
 from dialint.app.serving.server import running_server
 from dialint.app.serving.vllm_command import probe_vllm, server_environment
 from dialint.detector.artifacts import write_manifest

@@ -1,7 +1,8 @@
-"""``dialint serve vllm``: a judge behind vLLM's OpenAI-compatible server, on this machine.
+"""``dialint serve vllm``: a judge behind vLLM's OpenAI-compatible server, on this machine; ``dialint serve
+api``: `dialint score` by HTTP, and ``dialint serve key``, which makes the keys for it.
 
-Makes, shows and runs the server's command. `dialint score --judge http:URL` asks it. It neither installs vLLM
-nor starts a server that died again.
+The first makes, shows and runs the server's command. `dialint score --judge http:URL` asks it. It neither
+installs vLLM nor starts a server that died again.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.app.output import print_line, print_status
 from dialint.app.ports import check_port
+from dialint.app.serving.api_config import ApiConfig
+from dialint.app.serving.api_keys import Scope, create_key, keys_path, revoke_key
 from dialint.app.serving.server import ServerClient, Stopped, running_server, sample_request
 from dialint.app.serving.vllm_command import (
     VllmConfig,
@@ -32,6 +36,8 @@ from dialint.detector.judge.config import KEY_VARIABLE, read_key
 from dialint.detector.registry import resolve_release
 
 DEFAULT = VllmConfig()
+DEFAULT_API = ApiConfig()
+DEFAULT_SCOPES: tuple[Scope, ...] = ("score", "jobs")
 
 
 def vllm(
@@ -103,3 +109,49 @@ def vllm(
     except Stopped as stopped:
         exit_code = stopped.exit_code
     return exit_code
+
+
+def api(*, config: ApiConfig = DEFAULT_API) -> int:
+    """Serve the HTTP API: `dialint score` for other programs.
+
+    Raises:
+        ConfigError: an option is wrong, or there is no key yet.
+        WorldError: the release does not load.
+    """
+    from dialint.app.serving.api import serve
+
+    return serve(config)
+
+
+def key(
+    name: str,
+    /,
+    *,
+    scope: Annotated[tuple[Scope, ...], Parameter(consume_multiple=True)] = DEFAULT_SCOPES,
+    days: Annotated[float, Field(gt=0, le=36500)] = 365,
+    revoke: bool = False,
+    keys: Path | None = None,
+) -> int:
+    """Make a key for the HTTP API and print it, once; running servers take it at once.
+
+    Parameters
+    ----------
+    name
+        Whose key it is: it stands in the log and owns jobs. A key of the same name is replaced.
+    scope
+        What it may do.
+    days
+        When it expires.
+    revoke
+        Revoke the key instead.
+    keys
+        The file; without it api-keys.json in $DIALINT_HOME.
+    """
+    path = keys_path(keys)
+    if revoke:
+        revoke_key(path, name)
+        return 0
+    secret = create_key(path, name, scope, days)
+    print_status(f"the key of {name}, for {days:g} days; it is shown this once:")
+    print_line(secret)
+    return 0

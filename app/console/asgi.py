@@ -30,8 +30,8 @@ from dialint.app.console import sessions as access
 from dialint.app.console.launch import HOSTS_VARIABLE, ICON, STATIC, STATIC_PATH
 from dialint.app.console.middleware import SecurityMiddleware
 from dialint.app.console.pages import RESERVED, load_pages
-from dialint.app.console.system.job import stop_all
 from dialint.app.console.system.score_results import ROUTES
+from dialint.app.scoring.background import stop_all
 
 
 @asynccontextmanager

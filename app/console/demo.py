@@ -23,7 +23,7 @@ from typing import Any, get_args
 
 import yaml
 
-from dialint.app.console.system.job import ScoreOptions, create_job
+from dialint.app.scoring.background import ScoreOptions, create_job
 from dialint.app.store_session import one_time_password
 from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
 from dialint.detector.environment import home_folder

@@ -79,7 +79,7 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
     for pattern in patterns:
         if pattern == "-":
             copy = partial(shutil.copyfileobj, sys.stdin.buffer, length=1 << 20)
-            results.setdefault("-", _spool("-", "stdin", copy))
+            results.setdefault("-", spool("-", "stdin", copy))
             continue
         if is_object(pattern):
             names = list_objects(pattern)
@@ -87,7 +87,7 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
                 raise file_error("E_PATH", pattern, "there is no such object")
             for name in names:
                 if name not in results:
-                    results[name] = _spool(name, "", partial(copy_object, name))
+                    results[name] = spool(name, "", partial(copy_object, name))
             continue
         for path in _expand(pattern):
             left_out: list[str] = []
@@ -138,7 +138,7 @@ def _unpack(source: Source) -> list[Source]:
     left_out = list(source.beside)
     with disk_errors(TEMPORARY):
         members = open_archive(source.name, source.path, kind, left_out)
-        first, *others = [_spool(name, "", write) for name, write in members]
+        first, *others = [spool(name, "", write) for name, write in members]
     is_member = source.is_member or bool(others)
     first = replace(first, beside=tuple(left_out))
     return [replace(one, is_member=is_member) for one in (first, *others)]
@@ -172,7 +172,7 @@ def _signature(status: os.stat_result) -> Signature:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
+def spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
     """Spool what `write` writes to a temporary file. It holds unmasked text, so it has no name, and no crash
     leaves it behind. On systems without `DESCRIPTORS` it has a name until the job ends.
 

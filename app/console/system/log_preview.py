@@ -20,9 +20,9 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, show_number, show_percent
 from dialint.app.console.messages import explain_text
-from dialint.app.console.system.job import Job, worker_environment
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown
+from dialint.app.scoring.background import Job, worker_environment
 from dialint.detector.errors import DialintError, Message, WorldError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.preview import Preview, as_yaml, preview

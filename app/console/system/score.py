@@ -23,7 +23,11 @@ from dialint.app.console.messages import (
     report_refusals,
     show_notice,
 )
-from dialint.app.console.system.job import (
+from dialint.app.console.system.log_preview import LogPreview, preview_job, show_preview
+from dialint.app.console.system.score_results import count_findings, show_results
+from dialint.app.console.tables import choose_rows, select
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.scoring.background import (
     LOG_ENDINGS,
     LOGS_VARIABLE,
     Job,
@@ -37,10 +41,6 @@ from dialint.app.console.system.job import (
     save_policies,
     server_log,
 )
-from dialint.app.console.system.log_preview import LogPreview, preview_job, show_preview
-from dialint.app.console.system.score_results import count_findings, show_results
-from dialint.app.console.tables import choose_rows, select
-from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.artifacts import atomic_file
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.languages import language_name

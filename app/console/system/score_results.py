@@ -19,9 +19,9 @@ from starlette.responses import FileResponse, Response
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.messages import attempt
 from dialint.app.console.sessions import lead_route
-from dialint.app.console.system.job import AddedCounts, Job, available_files, load_job, make_file
 from dialint.app.console.tables import Cell, dialogue_cell, explore_address, link, select, show_table
 from dialint.app.console.text import code_title, percent, safe_markdown, safe_text, shorten_text
+from dialint.app.scoring.background import AddedCounts, Job, available_files, load_job, make_file
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.progress import progress
 from dialint.detector.records import Finding

@@ -31,8 +31,8 @@ import dialint.app.console.sign_in
 from dialint.app.console.launch import server_command, server_environment
 from dialint.app.console.middleware import hash_secret
 from dialint.app.console.sessions import SESSIONS, Client, LoginRateLimiter, Session
-from dialint.app.console.system import job
 from dialint.app.console.tasks.page_session import receive
+from dialint.app.scoring import background as job
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import accounts, authentication, dialogues, projects, tasks
 from dialint.labeling.store.database.schema import annotation_rows

@@ -22,8 +22,8 @@ from dialint.app.console import sessions as access
 from dialint.app.console.messages import explain, explain_as_sentence, explain_validation
 from dialint.app.console.middleware import SESSION
 from dialint.app.console.system import score_results as downloads
-from dialint.app.console.system.job import JOBS_VARIABLE, ScoreOptions, create_job, score_command
 from dialint.app.output import ERROR_FILE_VARIABLE
+from dialint.app.scoring.background import JOBS_VARIABLE, ScoreOptions, create_job, score_command
 from dialint.detector.errors import ConfigError, Message, WorldError
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store

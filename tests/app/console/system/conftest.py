@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.app.console.system.job import JOBS_VARIABLE
+from dialint.app.scoring.background import JOBS_VARIABLE
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,11 @@ from console_records import make_verdict
 from outputs import finished
 from patience import WAIT_MS, wait_for
 
-from dialint.app.console.system import job as score_jobs
-from dialint.app.console.system.job import (
+from dialint.app.console.system.log_preview import describe_log
+from dialint.app.console.system.score_results import add_to_store
+from dialint.app.output import ERROR_FILE_VARIABLE
+from dialint.app.scoring import background as score_jobs
+from dialint.app.scoring.background import (
     FILES,
     Job,
     ScoreOptions,
@@ -24,9 +27,6 @@ from dialint.app.console.system.job import (
     save_policies,
     score_command,
 )
-from dialint.app.console.system.log_preview import describe_log
-from dialint.app.console.system.score_results import add_to_store
-from dialint.app.output import ERROR_FILE_VARIABLE
 from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.read import load_dialogues

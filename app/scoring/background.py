@@ -1,4 +1,5 @@
-"""Scoring jobs of the console: a folder each, for their owner only, and `dialint score`, one at a time.
+"""Scoring jobs of a server (the console, the HTTP API): a folder each, for their owner only, and `dialint
+score`, one at a time.
 
     jobs/ID/job.json          who brought which log when, the options, and what was added to the store
     jobs/ID/log/NAME          the log, as it was brought
@@ -8,7 +9,7 @@
 
 The state is read from what `dialint score` writes. Processes end with the server: a job that is not done then
 is stopped, and goes on by the same command, which resumes. No permission is checked here: pages ask the store
-first (`dialint.labeling.store.history.record_job`).
+first (`dialint.labeling.store.history.record_job`), the API looks at the account.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from dialint.app.output import ERROR_FILE_VARIABLE
 from dialint.detector.artifacts import (
@@ -74,12 +75,14 @@ State = Literal["new", "waiting", "running", "stopping", "done", "failed", "stop
 
 
 class ScoreOptions(Record):
-    """What a lead chose. `release` is ``embedded`` or the id of a promoted one."""
+    """What a lead chose. `release` is ``embedded`` or the id of a promoted one, `arguments` are further
+    options of the command."""
 
     release: str = "embedded"
     all_probabilities: bool = True
     languages: tuple[str, ...] = ()
     trusts_domain: bool = False
+    arguments: tuple[str, ...] = ()
 
 
 class AddedCounts(Record):
@@ -238,12 +241,15 @@ def _run_process(job: Job, command: list[str], run: _Run) -> int:
     return run.process.returncode
 
 
-def stop_all() -> None:
-    """Ask all processes to end, as the server does."""
+def stop_all(wait_s: float = 0.0) -> None:
+    """Ask all processes to end, as the server does, and wait so long for them."""
     for run in list(_RUNS.values()):
         run.stop.set()
         if run.process is not None and run.process.poll() is None:
             run.process.terminate()
+    give_up_s = time.monotonic() + wait_s
+    while _RUNS and time.monotonic() < give_up_s:
+        time.sleep(POLL_S)
 
 
 def worker_environment() -> dict[str, str]:
@@ -272,7 +278,7 @@ def score_command(job: Job) -> list[str]:
         command += ["--policy", str(policy)]
     if job.mapping.exists():
         command += ["--mapping", str(job.mapping)]
-    return command
+    return command + list(options.arguments)
 
 
 def jobs_folder() -> Path:
@@ -285,32 +291,34 @@ def jobs_folder() -> Path:
     return (Path(str(url.database)).parent if on_sqlite(url) else home_folder()) / "jobs"
 
 
-def list_jobs() -> list[Job]:
-    """Return the jobs, newest first; folders that are none are left out."""
+def list_jobs(folder: Path | None = None) -> list[Job]:
+    """Return the jobs of a folder, the console's by default, newest first; folders that are none are left
+    out."""
     jobs = []
-    for path in jobs_folder().glob("*"):
+    for path in (folder or jobs_folder()).glob("*"):
         with suppress(OSError, ValueError):
             jobs.append(Job(path))
     return sorted(jobs, key=lambda job: (job.record.created_ms, job.id), reverse=True)
 
 
-def load_job(job_id: str) -> Job:
-    """Return one job. Raises ConfigError (E_JOB) if there is none of this id."""
+def load_job(job_id: str, folder: Path | None = None) -> Job:
+    """Return one job of a folder, the console's by default. Raises ConfigError (E_JOB) if there is none of
+    this id."""
     if re.fullmatch("[0-9a-f]{16}", job_id):
         with suppress(OSError, ValueError):
-            return Job(jobs_folder() / job_id)
+            return Job((folder or jobs_folder()) / job_id)
     raise ConfigError("E_JOB", "there is no such job; somebody may have removed it")
 
 
-def create_job(path: Path, account: str, name: str, content: bytes | Path) -> Job:
-    """Make a job in the folder `path` with a log, of bytes or a file on the server."""
+def create_job(path: Path, account: str, name: str, content: bytes | Path | IO[bytes]) -> Job:
+    """Make a job in the folder `path` with a log, of bytes, a file on the server or an open one."""
     make_output_folder(path / "log", new=True)
     make_output_folder(path / "out")
     with atomic_file(path / "log" / clean_name(name)) as file:
         if isinstance(content, bytes):
             file.write(content)
         else:
-            with content.open("rb") as source:
+            with content.open("rb") if isinstance(content, Path) else content as source:
                 shutil.copyfileobj(source, file, 1 << 20)
     record = JobRecord(name=clean_name(name), account=account, created_ms=time.time_ns() // 1_000_000)
     write_json(path / "job.json", record.model_dump(mode="json"))

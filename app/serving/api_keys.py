@@ -1,0 +1,111 @@
+"""Keys of the HTTP API: a file, ``$DIALINT_HOME/api-keys.json``, for its owner only, that `dialint serve key`
+writes.
+
+A key is shown once, when it is made; the file has its SHA-256, as 256 random bits need no slow hash. A
+running server reads the file again when it changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from dialint.detector.artifacts import make_output_folder, write_json
+from dialint.detector.environment import home_folder
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Record
+
+Scope = Literal["score", "jobs", "metrics"]
+PREFIX = "dialint_"
+
+
+class Key(Record):
+    """A key of a program, which it opens the API with."""
+
+    name: str
+    sha256: str
+    scopes: tuple[Scope, ...]
+    expires_at: datetime
+
+
+_FILE = TypeAdapter(tuple[Key, ...])
+
+
+def keys_path(path: Path | None) -> Path:
+    return path or home_folder() / "api-keys.json"
+
+
+def read_keys(path: Path) -> tuple[Key, ...]:
+    """Return the keys of the file; none if it is not there.
+
+    Raises:
+        ConfigError: E_KEY, the file cannot be read.
+    """
+    try:
+        return _FILE.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValidationError):
+        raise ConfigError("E_KEY", "{path}: no file of keys that can be read", path=path) from None
+
+
+def create_key(path: Path, name: str, scopes: Collection[Scope], days: float) -> str:
+    """Make a key, in place of one of the same name, and return it."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    expires_at = datetime.now(UTC) + timedelta(days=days)
+    key = Key(name=name, sha256=_hash(secret), scopes=tuple(scopes), expires_at=expires_at)
+    _write(path, [*(each for each in read_keys(path) if each.name != name), key])
+    return secret
+
+
+def revoke_key(path: Path, name: str) -> None:
+    """Raises:
+    ConfigError: E_KEY, there is none of this name.
+    """
+    keys = read_keys(path)
+    if name not in [each.name for each in keys]:
+        raise ConfigError("E_KEY", "{path}: no key of the name {name!r}", path=path, name=name)
+    _write(path, [each for each in keys if each.name != name])
+
+
+class KeyRing:
+    """The keys of a running server."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._version: tuple[int, int] | None = None
+        self._keys: dict[str, Key] = {}
+
+    def find(self, secret: str) -> Key:
+        """
+        Raises:
+            ConfigError: E_KEY, the key is none of ours, or expired.
+        """
+        try:
+            status = self._path.stat()
+        except OSError:
+            self._version, self._keys = None, {}
+        else:
+            version = (status.st_mtime_ns, status.st_ino)
+            if version != self._version:
+                self._keys = {each.sha256: each for each in read_keys(self._path)}
+                self._version = version
+        key = self._keys.get(_hash(secret))
+        if key is None or key.expires_at <= datetime.now(UTC):
+            raise ConfigError("E_KEY", "a key that is unknown or expired")
+        return key
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
+
+
+def _write(path: Path, keys: list[Key]) -> None:
+    make_output_folder(path.parent)
+    write_json(path, _FILE.dump_python(tuple(keys), mode="json"))

@@ -1,0 +1,170 @@
+"""What every request to the HTTP API passes: ids, limits, its body, errors as problem+json (RFC 9457), and a
+line of JSON on standard error when it ends, which never holds a path, a key or a text of a dialogue.
+
+Nothing here knows dialogues: `dialint.app.serving.api` has the routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from dialint.detector.errors import ConfigError, DialintError, InputRefused, WorldError
+
+if TYPE_CHECKING:
+    from prometheus_client import Histogram
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+BODY_S = 20.0
+MIN_BYTES_PER_S = 50_000
+"""A body must be there within `BODY_S` and a second more for each `MIN_BYTES_PER_S` of it."""
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+STATUS = {
+    "E_KEY": 401, "E_SCOPE": 403, "E_NOT_FOUND": 404, "E_SLOW": 408, "E_JOB": 409, "E_BODY_SIZE": 413,
+    "E_LINE_SIZE": 413, "E_RECORD_SIZE": 413, "E_TURN_SIZE": 413, "E_TURNS": 413, "E_EXPANSION": 413,
+    "E_BUSY": 429,
+}  # fmt: skip
+"""By the code of an error. All others are 422 if the client can mend them, and 503 if the world failed."""
+HEADERS = {401: {"www-authenticate": "Bearer"}, 429: {"retry-after": "1"}}
+
+
+def write_log(**fields: object) -> None:
+    """Write one line of JSON on standard error."""
+    line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **fields}
+    sys.stderr.write(json.dumps(line) + "\n")
+
+
+def problem(state: dict[str, Any], status: int, code: str, detail: str) -> Response:
+    """Return the response to a request that was refused; its code goes into the log."""
+    state["error"] = code
+    content = {"status": status, "code": code, "detail": detail, "request_id": state["request_id"]}
+    body = json.dumps(content).encode()
+    return Response(body, status, HEADERS.get(status), "application/problem+json")
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Return the response to an error that is no defect."""
+    state = request.scope["state"]
+    if isinstance(error, DialintError):
+        status = STATUS.get(error.code, 503 if isinstance(error, WorldError) else 422)
+        return problem(state, status, error.code, error.message)
+    if isinstance(error, RequestValidationError):
+        places = ", ".join(".".join(map(str, each["loc"])) + f": {each['type']}" for each in error.errors())
+        return problem(state, 422, "E_OPTION", places[:500])
+    assert isinstance(error, HTTPException)
+    return problem(state, error.status_code, f"E_HTTP_{error.status_code}", str(error.detail))
+
+
+def handle_errors(app: FastAPI) -> None:
+    for kind in (DialintError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, answer_error)
+
+
+async def iterate_body(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
+    """Yield the body as it comes.
+
+    Raises:
+        InputRefused: E_BODY_SIZE, it is too large; E_SLOW, it comes too slowly.
+    """
+    n_bytes, started_s, parts = 0, time.monotonic(), request.stream()
+    declared = request.headers.get("content-length", "")
+    while True:
+        if n_bytes > max_bytes or (declared.isdigit() and int(declared) > max_bytes):
+            raise InputRefused("E_BODY_SIZE", "at most {n} bytes in one request", n=max_bytes)
+        left_s = BODY_S + n_bytes / MIN_BYTES_PER_S - (time.monotonic() - started_s)
+        try:
+            async with asyncio.timeout(left_s):
+                part = await anext(parts, None)
+        except TimeoutError:
+            raise InputRefused("E_SLOW", "the body did not come in time") from None
+        if part is None:
+            return
+        n_bytes += len(part)
+        yield part
+
+
+@dataclass
+class RequestMiddleware:
+    """The ASGI middleware around all routes. At most `max_requests` under ``/v1`` run at once."""
+
+    app: ASGIApp
+    max_requests: int
+    seconds: Histogram
+    n_running: int = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        own = next(
+            (value.decode("latin-1") for name, value in scope["headers"] if name == b"x-request-id"), ""
+        )
+        request_id = own if REQUEST_ID.fullmatch(own) else uuid.uuid4().hex
+        state = scope["state"] = {**scope.get("state", {}), "request_id": request_id}
+        status, started_s = 0, time.perf_counter()
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                headers["x-content-type-options"], headers["cache-control"] = "nosniff", "no-store"
+            await send(message)
+
+        is_limited = scope["path"].startswith("/v1/")
+        self.n_running += is_limited
+        try:
+            if is_limited and self.n_running > self.max_requests:
+                busy = ConfigError("E_BUSY", "{n} requests are running", n=self.max_requests)
+                await (await answer_error(Request(scope), busy))(scope, receive, send_with_id)
+            else:
+                await self.app(scope, receive, send_with_id)
+        except ClientDisconnect:
+            status = status or 499
+        except Exception as error:  # noqa: BLE001  its text may be a dialogue's, so that only its place is shown
+            await self._answer_defect(error, state, is_started=bool(status))(scope, receive, send_with_id)
+        finally:
+            self.n_running -= is_limited
+            passed_s, route = time.perf_counter() - started_s, state.get("route", "")
+            self.seconds.labels(route, status).observe(passed_s)
+            facts = {name: state[name] for name in ("key", "error", "defect") if name in state}
+            with suppress(OSError):  # nobody reads the log any more
+                write_log(
+                    id=request_id, method=scope["method"], route=route, status=status,
+                    ms=round(1000 * passed_s, 1), **facts,
+                )  # fmt: skip
+
+    def _answer_defect(self, error: Exception, state: dict[str, Any], *, is_started: bool) -> Response:
+        state["defect"] = describe_defect(error)
+        if is_started:
+            state["error"] = "E_INTERNAL"
+            raise ConnectionError("the response ended early: see the log") from None
+        return problem(state, 500, "E_INTERNAL", "a defect of dialint; its log says where")
+
+
+def describe_defect(error: BaseException) -> str:
+    """The type of an error and its place, without its text."""
+    frame = error.__traceback__
+    while frame and frame.tb_next:
+        frame = frame.tb_next
+    place = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "?"
+    return f"{type(error).__name__} at {place}"
