@@ -49,6 +49,7 @@ HOMES = {
     "transformers": ("finetune", "detector/engines"),
     "peft": ("finetune", "detector/engines"),
     "vllm": ("detector/engines",),
+    "fastapi": ("app/serving",),
     "streamlit": ("app/console",),
     "crowdkit": ("labeling",),
     "sqlalchemy": ("labeling/store",),

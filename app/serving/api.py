@@ -387,9 +387,14 @@ def remove_job(request: Request, key: JobOwner, job_id: str) -> None:
     job = _find_job(request, key, job_id)
     job.stop()
     give_up_s = time.monotonic() + KILL_S
-    while job.state in ("waiting", "running", "stopping") and time.monotonic() < give_up_s:
-        time.sleep(POLL_S)
-    job.remove()
+    while True:
+        try:
+            job.remove()
+            return
+        except ConfigError:  # its process has not ended yet
+            if time.monotonic() > give_up_s:
+                raise
+            time.sleep(POLL_S)
 
 
 @router.get("/v1/jobs/{job_id}/files/{name}", response_class=FileResponse)
