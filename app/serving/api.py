@@ -22,13 +22,13 @@ import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import IO, Annotated, Any, get_args, get_type_hints
 
 import anyio.to_thread
 import uvicorn
@@ -188,7 +188,7 @@ class Api:
         self._free: queue.Queue[Judge] = queue.Queue()
         for each in self.judges:
             self._free.put(each)
-        self.is_draining = lambda: False
+        self.is_draining: Callable[[], bool] = lambda: False
         self.registry = CollectorRegistry()
         names = ["route", "status"]
         self.seconds = Histogram("dialint_request_seconds", "Of requests.", names, registry=self.registry)
@@ -201,7 +201,11 @@ class Api:
             InputRefused: it is no log, or no record of it can be used.
         """
         config = replace(self.config.read, max_bad=1.0, max_expanded_bytes=10 * self.config.max_body_mb * MB)
-        records = list(read([spool("body", "body", lambda file: file.write(body))], config, Counts()))
+
+        def write(file: IO[bytes]) -> None:
+            file.write(body)
+
+        records = list(read([spool("body", "body", write)], config, Counts()))
         if all(isinstance(each, Reject) for each in records):
             first = records[0]
             assert isinstance(first, Reject)
@@ -448,7 +452,7 @@ def score_arguments(config: ApiConfig) -> tuple[str, ...]:
         for option in fields(group):
             value = getattr(group, option.name)
             names = [
-                each.name[0] for each in getattr(hints[option.name], "__metadata__", ())
+                next(iter(each.name)) for each in getattr(hints[option.name], "__metadata__", ())
                 if isinstance(each, Parameter) and each.name
             ]  # fmt: skip
             if value == option.default:
