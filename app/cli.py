@@ -106,6 +106,8 @@ EVAL: Commands = {
         "Guarantee precision or recall by people's decisions.",
     ),
     "rates": ("dialint.eval.rates:rates", "Error rates from verdicts and an audit, and what is missed."),
+    "drift": ("dialint.app.commands.drift:drift", "Compare verdicts with those of before."),
+    "rules": ("dialint.app.commands.rules:rules", "Show what new rules would change in stored verdicts."),
 }
 SERVE: Commands = {
     "vllm": ("dialint.app.commands.serve:vllm", "Serve a judge by vLLM, in its own environment."),

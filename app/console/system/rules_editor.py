@@ -13,12 +13,6 @@ import yaml
 
 from dialint.app.console.i18n import _, choose_name, ngettext, paragraph, show_number
 from dialint.app.console.messages import attempt, explain_as_sentence, report_refusals
-from dialint.app.console.system.rules_preview import (
-    PolicyPreview,
-    TaxonomyPreview,
-    preview_policy,
-    preview_taxonomy,
-)
 from dialint.app.console.tables import dialogue_cell, show_table
 from dialint.app.console.text import safe_markdown
 from dialint.detector.calibration import describe_coverage
@@ -27,8 +21,10 @@ from dialint.detector.policy import Policy, parse_policy
 from dialint.detector.records import Severity
 from dialint.detector.release import EMBEDDED, load_coverage
 from dialint.detector.taxonomy import Category, Taxonomy, load_taxonomy, parse_taxonomy
+from dialint.eval.rules import NewRules, PolicyPreview, RulesPreview, preview_policy, preview_rules
 from dialint.labeling.store import documents
 from dialint.labeling.store.api import Store
+from dialint.labeling.store.gold import list_gold
 from dialint.labeling.store.records import Account
 
 NOTICE = "rules"
@@ -116,9 +112,10 @@ def show_taxonomy_editor(store: Store, account: Account, in_use: Taxonomy) -> No
             st.error(safe_markdown(explain_as_sentence(error)))
             return
 
-        def preview() -> TaxonomyPreview:
+        def preview() -> RulesPreview:
             stored = documents.list_newest_verdicts(store, account.id, N_PREVIEWED)
-            return preview_taxonomy(in_use, after, stored)
+            known = {(one.dialogue, one.turn, one.code): one.present for one in list_gold(store, account.id)}
+            return preview_rules(in_use, NewRules(after), stored, gold=known)
 
         _show_saving(store, account, "taxonomy", documents.TAXONOMY, dump_taxonomy(after), preview)
 
@@ -225,7 +222,7 @@ def load_newest(store: Store, account: Account, kind: documents.Kind, name: str)
 
 def _show_saving(
     store: Store, account: Account, kind: documents.Kind, name: str, text: str,
-    preview: Callable[[], TaxonomyPreview | PolicyPreview] | None,
+    preview: Callable[[], RulesPreview | PolicyPreview] | None,
 ) -> None:  # fmt: skip
     """The reason for a text, and the buttons that preview, save and publish it; a text without a `preview` is
     not valid, and can be saved only."""
@@ -266,13 +263,13 @@ def _show_saving(
     elif not can_publish and text != published:
         st.caption(_("Publishing needs a preview of this text."))
     if previewed == text and result is not None:
-        if isinstance(result, TaxonomyPreview):
+        if isinstance(result, RulesPreview):
             _show_taxonomy_preview(result)
         else:
             _show_policy_preview(result)
 
 
-def _show_taxonomy_preview(preview: TaxonomyPreview) -> None:
+def _show_taxonomy_preview(preview: RulesPreview) -> None:
     with st.container(border=True):
         st.markdown(f"**{safe_markdown(_('What the change does to stored verdicts'))}**")
         n = ngettext("{n} verdict read", "{n} verdicts read", preview.verdicts)
@@ -282,15 +279,27 @@ def _show_taxonomy_preview(preview: TaxonomyPreview) -> None:
         means = _("mean quality {before} → {after}").format(
             before=show_number(preview.mean[0], "0.0"), after=show_number(preview.mean[1], "0.0")
         )
-        st.caption(safe_markdown(f"{n} · {changed} · {means}"))
-        if not preview.codes:
+        lines = [n, changed, means]
+        if n_gold := preview.dropped + preview.reread:
+            text = ngettext(
+                "{n} control question to be read again", "{n} control questions to be read again", n_gold
+            )
+            lines.append(text)
+        st.caption(safe_markdown(" · ".join(lines)))
+        codes = {code: one for code, one in preview.codes.items() if one.is_change}
+        if not codes:
             st.caption(_("No stored finding changes."))
             return
         show_table(
             (_("Code"), _("Findings"), _("Other severity"), _("Dropped")),
             (
-                (code, show_number(one.findings), show_number(one.moved), show_number(one.dropped))
-                for code, one in preview.codes.items()
+                (
+                    code,
+                    show_number(one.findings[0]),
+                    show_number(one.moved),
+                    show_number(one.findings[0] - one.findings[1]),
+                )
+                for code, one in codes.items()
             ),
         )
         st.caption(paragraph("Changed words alter no stored"))

@@ -12,12 +12,12 @@ from console_records import make_finding, make_verdict
 from dialint.app.commands.transfer import export_published
 from dialint.app.console.system.rules import SAMPLES, TEMPLATE
 from dialint.app.console.system.rules_editor import dump_taxonomy, edit_taxonomy, merge_categories
-from dialint.app.console.system.rules_preview import CodeChange, preview_policy, preview_taxonomy
 from dialint.app.store_session import SessionConfig, StoreConfig
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.policy import load_policy, parse_policy
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy, parse_taxonomy
+from dialint.eval.rules import CodeChange, NewRules, preview_policy, preview_rules
 from dialint.labeling.store import dialogues, documents
 from dialint.labeling.store.database.transactions import Store
 
@@ -52,12 +52,13 @@ def test_a_preview_recomputes_quality_and_severity() -> None:
         make_verdict("d4", make_finding("T1"), quality=75.0),
         make_verdict("d5", quality=100.0),
     ]
-    preview = preview_taxonomy(load_taxonomy(), new, stored)
+    preview = preview_rules(load_taxonomy(), NewRules(new), stored)
     # by hand: 75, 92, 100 (an S4 costs nothing and is not the usual severity, so it stays), 75, 100; then
     # 60, 60, 100, 100, 100
     assert (preview.verdicts, preview.changed) == (5, 3)
     assert preview.mean == (pytest.approx(88.4), pytest.approx(84.0))
-    assert preview.codes == {"L1": CodeChange(2, 1, 0), "T1": CodeChange(1, 0, 1)}
+    changes = {code: each for code, each in preview.codes.items() if each.is_change}
+    assert changes == {"L1": CodeChange([2, 2], moved=1), "T1": CodeChange([1, 0])}
 
 
 def test_an_edited_taxonomy_raises_the_last_part_of_its_version() -> None:
