@@ -261,7 +261,7 @@ def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
             continue
         low, high, log = match["low"], match["high"], match["log"] is not None
         try:
-            if all(re.fullmatch(r"\s*[+-]?\d+\s*", end) for end in (low, high)):
+            if all(re.fullmatch(r"[+-]?\d+", end.strip()) for end in (low, high)):
                 space[name] = IntDistribution(int(low), int(high), log)
             elif math.isfinite(float(high) - float(low)):
                 space[name] = FloatDistribution(float(low), float(high), log)

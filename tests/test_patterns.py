@@ -124,22 +124,34 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 
 LATE = {
     "dialint.detector.checks.phrases": "text",
+    "dialint.detector.checks.waits": "text",
     "dialint.detector.yaml_document": "self._expand(text)",
     "dialint.detector.policy.evaluate": "'|'.join(map(translate, wild))",  # of fnmatch
     "dialint.detector.policy.reading": "translate(name)",
     "dialint.detector.engines.json_escapes": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
+    "dialint.labeling.exchange.label_studio": "pattern",  # escaped words with blanks between
 }
 """Modules in which a function compiles what it is handed, and what: the texts of `late_texts`."""
 
 
 def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
+    from dialint.detector.checks import waits
     from dialint.detector.checks.phrases import load_phrases
+    from dialint.detector.yaml_document import read_packaged
 
+    yield "dialint.detector.checks.waits durations", waits._duration().pattern
+    kinds = {kind for words in read_packaged(waits.FILE).values() for kind in words if kind != "numbers"}
+    for kind in sorted(kinds):
+        yield f"dialint.detector.checks.waits {kind}", waits._pattern(kind).pattern
     for language, sections in load_phrases().items():
         for section, phrases in sections.items():
             yield from (
-                (f"{language} {section} {name}", phrases.pattern(name).pattern) for name in phrases.lists
+                (
+                    f"dialint.detector.checks.phrases {language} {section} {name}",
+                    phrases.pattern(name).pattern,
+                )
+                for name in phrases.lists
             )
 
 

@@ -22,7 +22,7 @@ from dialint.detector.policy import policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
 
-_CLAUSE = re.compile(r"[,;:\n–—]|[.!?]+(?=\s|\Z)|\s-\s")
+_CLAUSE = re.compile(r"[,;:\n–—]|(?<![.!?])[.!?]++(?=\s|\Z)|\s-\s")
 MAX_COURTESY = 8
 """Most words of a clause that is a courtesy."""
 MAX_CALL = 2

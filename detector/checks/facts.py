@@ -221,7 +221,7 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
         if use.result_turn is not None and not use.failed and _HELPERS.isdisjoint(name_words(use.call.name))
     ]
     first = min(answered, default=None)
-    n_calls = [use.turn for use in uses if use.was_run]
+    first_call = min((use.turn for use in uses if use.was_run), default=None)
     until = [turn for turn in dialogue.turns if first is None or turn.index <= first]
     spoken = [turn.text for turn in until if turn.role in JUDGED_ROLES]
     sentences = (text[start:end] for text in spoken for start, end in statements(text))
@@ -231,7 +231,7 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
             known.add(turn.text)
         if turn.role not in JUDGED_ROLES:
             continue
-        has_tried = min(n_calls, default=turn.index) < turn.index
+        has_tried = first_call is not None and first_call < turn.index
         for start, end in statements(turn.text):
             words = turn.text[start:end]
             why = None if words.endswith("?") else _invention(words, known)
@@ -254,7 +254,7 @@ class _Known:
         self.states.update(state for state in _STATES if state in lower)
         digits = self._last_digits + compact(text)
         self.amounts.add(digits)
-        self._last, self._last_digits = lower[-5:], digits[-WordSearch.MAX_LETTERS :]
+        self._last, self._last_digits = lower[-5:], digits[max(0, len(digits) - self.amounts.longest) :]
 
 
 def _invention(words: str, known: _Known) -> str | None:

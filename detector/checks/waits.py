@@ -57,7 +57,8 @@ def _pattern(*kinds: str) -> re.Pattern[str]:
         f"(?P<{kind}>{'|'.join(sorted(_words(kind), key=len, reverse=True))})".replace("*", r"\w*")
         for kind in kinds
     )
-    return re.compile(rf"(?<!\w)(?:{'|'.join(groups)})(?!\w)")
+    text = rf"(?<!\w)(?:{'|'.join(groups)})(?!\w)"
+    return re.compile(text)
 
 
 @cache
@@ -75,10 +76,11 @@ def _duration() -> re.Pattern[str]:
         f"(?P<{kind}>{'|'.join(map(re.escape, sorted(_words(kind), key=len, reverse=True)))})"
         for kind in UNITS
     )
-    return re.compile(
+    text = (
         rf"(?<![\w.,:])(?:\d{{1,3}} ?(?:-|–|to|bis|a|à|до|do|tot) ?)?"
         rf"(?:(\d{{1,3}})|({numbers})(?:[ -](?:(?:y|e|et|en) )?({numbers}))?)[ -]?(?:{units})(?!\w)"
     )
+    return re.compile(text)
 
 
 def durations(text: str) -> list[tuple[int, float]]:

@@ -141,11 +141,13 @@ class WordSearch:
     def __init__(self, words: Iterable[str]) -> None:
         self._first: dict[str, int] = {}
         self._words: dict[int, dict[str, dict[int, set[str]]]] = {}  # by size of prefix, prefix, length
+        self.longest = 0
         for word in words:
             if 0 < len(word) <= self.MAX_LETTERS:
                 size = min(self._PREFIX, len(word))
                 lengths = self._words.setdefault(size, {}).setdefault(word[:size], {})
                 lengths.setdefault(len(word), set()).add(word)
+                self.longest = max(self.longest, len(word))
 
     def add(self, text: str, place: int = 0) -> None:
         """Reads one more text; `place` is where its words stand."""

@@ -65,10 +65,10 @@ def load_words() -> Words:
 PROMPT_VERSION = load_words().version
 
 
-_ACT = re.compile(r"\s*[A-Za-z_][\w.]*\(.*\)")
+_ACT = re.compile(r"\A\s*+[A-Za-z_][\w.]*+\(.*\)")
 """A system turn that logs a call of a tool."""
 _RESULT = re.compile(r"\)\s*(?:->|=>|→)")
-_SOURCE_NAME = re.compile(r"\s*([A-Za-z0-9][\w./-]{0,40}): ")
+_SOURCE_NAME = re.compile(r"\A\s*+([A-Za-z0-9][\w./-]{0,40}): ")
 
 
 def name_sources(texts: Sequence[str]) -> tuple[Clause, ...]:

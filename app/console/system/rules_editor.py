@@ -3,7 +3,6 @@ change over its preview to a published version."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
@@ -165,7 +164,8 @@ def edit_taxonomy(base: Taxonomy, rows: Rows, points: Rows, cards: Rows) -> Taxo
     after = parse_taxonomy(yaml.safe_dump(content, allow_unicode=True))
     if after == base:
         return base
-    head, last = re.fullmatch(r"(.*?)(\d*)", base.version).groups()  # type: ignore[union-attr]
+    head = base.version.rstrip("0123456789")
+    last = base.version[len(head) :]
     return after.model_copy(update={"version": f"{head}{int(last) + 1}" if last else f"{head}.1"})
 
 
