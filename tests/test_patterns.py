@@ -146,13 +146,8 @@ def late_texts() -> Iterator[tuple[str, str]]:
         yield f"dialint.detector.checks.waits {kind}", waits._pattern(kind).pattern
     for language, sections in load_phrases().items():
         for section, phrases in sections.items():
-            yield from (
-                (
-                    f"dialint.detector.checks.phrases {language} {section} {name}",
-                    phrases.pattern(name).pattern,
-                )
-                for name in phrases.lists
-            )
+            place = f"dialint.detector.checks.phrases {language} {section}"
+            yield from ((f"{place} {name}", phrases.pattern(name).pattern) for name in phrases.lists)
 
 
 @cache
