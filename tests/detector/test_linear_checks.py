@@ -216,7 +216,7 @@ SHOP: dict[str, Any] = {
     "facts": {"order": {"call": "get_order", "key": {"order_id": "order_id"}}, "user": {"call": "find_user"}},
     "clauses": [
         {"id": "a", "text": "a", "on": "write", "before": {"call": "get_order", "same": {"order_id": "order_id"}}},
-        {"id": "b", "text": "b", "on": "write", "consent": "yes"},
+        {"id": "b", "text": "Greet every customer.", "on": "write", "consent": "yes"},
     ],
 }  # fmt: skip
 

@@ -35,7 +35,7 @@ def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> N
     facts = {fact.what: fact for fact in diagnose()}
     assert facts["extra console"].state == "missing"
     assert facts["extra console"].remedy == "pip install 'dialint[console]'"
-    assert facts["torch"].needed
+    assert facts["onnxruntime"].needed
 
 
 def test_a_store_that_cannot_be_written_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
