@@ -53,6 +53,7 @@ class OnnxEngine:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # burns what others need
         with native_errors(
             lambda name: ReleaseRefused(
                 "E_RELEASE", f"{release.folder}: the weights do not fit config.json ({name})"
