@@ -16,7 +16,7 @@ test: $(VENV)/installed-dev
 # `dialint score` on a Ray of this machine and with a store of objects (moto's server), in an environment of its
 # own; not a part of `make test`.
 RAY_ENV ?= .venv-ray
-RAY_PACKAGES := -c constraints.txt -e '.[cluster,judge]' 'pytest>=9' 'hypothesis>=6.155' 'moto[server]>=5.1'
+RAY_PACKAGES := -c constraints.txt -e '.[cluster,judge,torch]' 'pytest>=9' 'hypothesis>=6.155' 'moto[server]>=5.1'
 
 test-cluster: $(RAY_ENV)/installed
 	OMP_NUM_THREADS=1 $(RAY_ENV)/bin/python -m pytest -W default tests/cluster

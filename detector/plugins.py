@@ -29,6 +29,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dialint.detector.environment import extra_providing, require_library
 from dialint.detector.errors import ConfigError
 
 PACKAGE = "dialint"
@@ -158,13 +159,16 @@ class Plugin:
         """Return what it stands for, an instance of `kind`.
 
         Raises:
-            ConfigError: E_PLUGIN, it cannot be imported or is something else.
+            ConfigError: E_PLUGIN, it cannot be imported or is something else; E_EXTRA, one of ours lacks an
+                extra.
         """
         try:
             content = self.content
             if content is None:
                 content = EntryPoint(self.name, self.target, self.group).load()
         except Exception as error:
+            if self.is_own and isinstance(error, ModuleNotFoundError) and extra_providing(str(error.name)):
+                require_library(str(error.name), self.name)
             raise self._refusal(f"cannot import {self.target}: {type(error).__name__}: {error}") from error
         if not isinstance(content, kind):
             expected = getattr(kind, "__name__", kind)
