@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -45,6 +46,7 @@ from dialint.finetune.scanner.calibrate import (
     code_units,
     scan_examples,
 )
+from dialint.finetune.scanner.kept_scores import KeptScores
 from dialint.finetune.scanner.model_card import SETS, model_card
 from dialint.finetune.scanner.trained import ScannerManifest
 from dialint.finetune.train.finite import save_weights, validate_finite
@@ -111,14 +113,17 @@ class PackConfig:
 
 
 def pack(config: PackConfig) -> None:
-    """Compress, calibrate and evaluate a trained scanner, and seal it as a release."""
+    """Compress, calibrate and evaluate a trained scanner, and seal it as a release. Until then the scores of what
+    was read lie beside it: after a kill or an error the same command goes on from there."""
     require_single_process("train pack")
+    scores = config.out.with_name(f".{config.out.name}.scores")
     with making_folder(config.out) as folder:
-        _write_release(config, folder)
+        _write_release(config, folder, scores)
+    shutil.rmtree(scores, ignore_errors=True)
 
 
-def _write_release(config: PackConfig, folder: Path) -> None:
-    """Write all files of the release to `folder`, its manifest last."""
+def _write_release(config: PackConfig, folder: Path, scores: Path) -> None:
+    """Write all files of the release to `folder`, its manifest last; scores of windows to `scores`."""
     training = read_manifest(config.scanner / TRAINING, "dialint train sft scan", ScannerManifest)
     # None: distilled without labelled examples
     if training["examples"] not in (None, data_fingerprint(config.examples)):
@@ -133,7 +138,9 @@ def _write_release(config: PackConfig, folder: Path) -> None:
     info = describe_release(config, training, taxonomy)
     finalize_release(folder, info)
     detector = load_detector(DetectorConfig(release=folder, taxonomy=config.taxonomy), unfinished=True)
-
+    assert detector.scanner is not None, "a scanner was packed"
+    engine = KeptScores(detector.scanner.engine, scores, detector.weights)
+    detector = detector.copy(scanner=replace(detector.scanner, engine=engine))
     calibrated = _calibrate(config, detector)
     codes = _select_codes(config, detector, info, calibrated)
     if config.evidence and config.taxonomy is None:
