@@ -115,7 +115,7 @@ class PackConfig:
 def pack(config: PackConfig) -> None:
     """Compress, calibrate and evaluate a trained scanner, and seal it as a release.
 
-    Until then the scores of what was read lie beside it: after a kill or an error the same command goes on."""
+    Until then the scores of what was read lie beside it: after a kill or an error the command goes on."""
     require_single_process("train pack")
     scores = config.out.with_name(f".{config.out.name}.scores")
     with making_folder(config.out) as folder:
