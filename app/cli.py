@@ -61,7 +61,10 @@ LABEL: Commands = {
     "account": ("dialint.app.commands.accounts:account", "Create accounts, apply the rules."),
     "gold": ("dialint.app.commands.quality:gold", "Import gold."),
     "rules": ("dialint.app.commands.accounts:rules", "Show and set the rules for the status of labelers."),
-    "agreement": ("dialint.app.commands.quality:agreement", "Measure inter-annotator agreement."),
+    "agreement": (
+        "dialint.app.commands.quality:agreement",
+        "Measure agreement of people, and of the model with them.",
+    ),
     "watch": ("dialint.app.commands.quality:watch", "Detect labelers who guess, rush or copy."),
     "quality": ("dialint.app.commands.quality:quality", "Report on each labeler's work."),
 }

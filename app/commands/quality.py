@@ -24,7 +24,8 @@ def agreement(
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """Measure inter-annotator agreement: alpha, kappas, agreement on each label and the human ceiling.
+    """Measure inter-annotator agreement: alpha, kappas, agreement on each label and the human ceiling; and
+    whether the model may stand in for a labeler, by the alternative annotator test.
 
     Of a crowd table with --annotations, else of the store, where evidence spans are compared as well.
 
@@ -33,7 +34,7 @@ def agreement(
     project
         Answers of this project only; of the store.
     """
-    if uses_files(project, config.annotations):
+    if uses_files(project, config.annotations, config.model):
         report = reports.agreement(config)
     else:
         from dialint.detector.taxonomy import load_taxonomy

@@ -6,6 +6,7 @@ the meaning of a label.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int32]
+TASK_NAME = re.compile(r"(.+)/-?\d+(/[^/\d][^/]*)?", re.DOTALL)
 MAX_CONSTANT_PROBABILITY = 0.01
 """Probability below which a worker's answers, all the same, are none of an attentive person."""
 
@@ -41,6 +43,13 @@ class Answers:
     def n_labelers(self) -> NDArray[np.int64]:
         """How many people answered each task, shape (tasks,)."""
         return np.bincount(self.task, minlength=len(self.tasks))
+
+    @property
+    def dialogues(self) -> Indices:
+        """The index of each task's dialogue, shape (tasks,): a task is named DIALOGUE/TURN or
+        DIALOGUE/TURN/CODE, any other is a dialogue of its own."""
+        names = [match[1] if (match := TASK_NAME.fullmatch(task)) else task for task in self.tasks]
+        return np.unique(np.array(names, object), return_inverse=True)[1].astype(np.int32)
 
     def votes(self, weights: Floats | None = None) -> Floats:
         """How many people gave each label, shape (tasks, labels), or the sum of the `weights` of their

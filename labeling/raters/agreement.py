@@ -1,4 +1,5 @@
-"""Agreement among people: on labels, with all others together (the human ceiling), and on marked spans.
+"""Agreement among people: on labels, with all others together (the human ceiling), and on marked spans; and
+whether a model may stand in for one of them.
 
 On labels: Krippendorff's alpha (nominal), Fleiss' kappa, specific agreement. A task with
 fewer than two answers is left out. Where only one label occurs, expected agreement is 1 and a kappa or alpha
@@ -11,24 +12,41 @@ need not be as good as all of them together.
 On spans: soft F1 between people, which compares positions and does not read the text.
 
 Each function turns its input into rows, one for each task, whose sums give the figure; the bootstrap
-resamples rows.
+resamples rows or, where `dialogues` has the dialogue of each task, dialogues, as turns of one dialogue depend
+on each other.
+
+The alternative annotator test asks whether a model represents the other people at least as well as each
+person does who is left out in turn, up to a margin `epsilon` that the model's lower cost is worth. Source:
+Calderon, Reichart and Dror 2025, arXiv 2501.10970. Departures: the t-test of a person has a variance by
+dialogue and as many degrees of freedom; of answers no and yes, tasks where everybody and the model says no
+are left out, as with rare errors these alone would let a model pass that finds nothing; false discoveries are
+controlled over all codes together, as the authors advise for several domains; and a model whose agreement on
+some label is surely below that among people by more than `epsilon` of it is refused.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import permutations
+from typing import Literal
 
 import numpy as np
 
-from dialint.detector.statistics import ROUNDS, Estimate, bootstrap_estimate, ratio
-from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.detector.statistics import ROUNDS, Bools, Estimate, bootstrap_estimate, ratio
+from dialint.labeling.aggregation.answers import Answers, Floats, Indices
 from dialint.labeling.aggregation.dialogue_answers import Span
 
 SHARE = (0.0, 1.0)
+MIN_TASKS, MIN_DIALOGUES, MIN_LABELERS = 30, 10, 3
+"""What a person must have answered to be compared with a model, and how many such people a code needs."""
+NO_YES = (("no", "yes"), ("false", "true"), ("0", "1"))
+LEVEL = 0.05
+"""False discovery rate of the comparisons with a model."""
 
 
-def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS) -> Estimate:
+def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, dialogues: Indices | None = None) -> Estimate:
     """Alpha with any number of answers a task: 1 all agree, 0 as expected by chance. `votes` has shape
     (tasks, labels), which are the same or not.
 
@@ -37,6 +55,7 @@ def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS) -> Estimate:
     """
     paired = _pairable(votes)
     rows = np.column_stack([paired.sum(axis=1) - _agreeing(paired), paired])
+    rows = _sum_rows(rows, dialogues)
     return bootstrap_estimate(rows, _alpha, rounds, limits=_limits(_alpha, rows, paired.sum()))
 
 
@@ -47,7 +66,7 @@ def _alpha(sums: Floats) -> Floats:
     return np.asarray(1.0 - (n - 1) * ratio(sums[:, 0], expected), float)
 
 
-def fleiss_kappa(votes: Floats, rounds: int = ROUNDS) -> Estimate:
+def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, dialogues: Indices | None = None) -> Estimate:
     """Kappa of many people, each task weighing the same.
 
     Source: Fleiss 1971. There every task has the same number of answers; where they differ, a task's
@@ -56,7 +75,7 @@ def fleiss_kappa(votes: Floats, rounds: int = ROUNDS) -> Estimate:
     paired = _pairable(votes)
     n_answers = paired.sum(axis=1)
     inside = ratio(_agreeing(paired), n_answers)
-    rows = np.column_stack([np.nan_to_num(inside), n_answers > 0, paired])
+    rows = _sum_rows(np.column_stack([np.nan_to_num(inside), n_answers > 0, paired]), dialogues)
     return bootstrap_estimate(rows, _kappa, rounds, limits=_limits(_kappa, rows))
 
 
@@ -75,16 +94,36 @@ def _kappa(sums: Floats) -> Floats:
     return ratio(observed - expected, 1.0 - expected)
 
 
-def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS) -> Estimate:
+def specific_agreement(
+    votes: Floats, label: int, rounds: int = ROUNDS, dialogues: Indices | None = None
+) -> Estimate:
     """The probability that another person gives `label`, given that one did.
 
     For two people this is 2a / (2a + b + c), the F1 of one against the other. It stays meaningful for
     rare errors, where kappa and plain agreement do not. Source: Fleiss 1975; Hripcsak and Rothschild
     2005. A pair of answers counts 1 however many answers its task has.
     """
+    rows = _sum_rows(_pairs_with(votes, label), dialogues)
+    return bootstrap_estimate(rows, _share, rounds, limits=SHARE)
+
+
+def _pairs_with(votes: Floats, label: int) -> Floats:
+    """Ordered pairs of answers to each task that both give the label, and whose first does."""
     n_label, n_answers = votes[:, label], votes.sum(axis=1)
-    rows = np.column_stack([n_label * (n_label - 1), n_label * (n_answers - 1)])
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, limits=SHARE)
+    return np.column_stack([n_label * (n_label - 1), n_label * (n_answers - 1)])
+
+
+def _share(sums: Floats) -> Floats:
+    return ratio(sums[:, 0], sums[:, 1])
+
+
+def _sum_rows(rows: Floats, groups: Indices | None) -> Floats:
+    """The sums of rows of each group, or the rows as they are."""
+    if groups is None:
+        return rows
+    sums = np.zeros((groups.max(initial=-1) + 1, rows.shape[1]))
+    np.add.at(sums, groups, rows)
+    return sums
 
 
 def _pairable(votes: Floats) -> Floats:
@@ -98,26 +137,153 @@ def _agreeing(paired: Floats) -> Floats:
     return np.nan_to_num(ratio(pairs, paired.sum(axis=1) - 1))
 
 
-def leave_one_out_agreement(answers: Answers) -> Floats:
-    """For each answer, shape (answers,), 1 if it is the plurality of the task's other answers; a share
-    if several labels lead, one over how many; NaN without others."""
+def _others(answers: Answers) -> Floats:
+    """The votes of all others on the task of each answer, shape (answers, labels)."""
     others = answers.votes()[answers.task]
-    row = np.arange(len(answers))
-    others[row, answers.label] -= 1.0
+    others[np.arange(len(answers)), answers.label] -= 1.0
+    return others
+
+
+def leave_one_out_agreement(answers: Answers, labels: Indices | None = None) -> Floats:
+    """For each answer, shape (answers,), 1 if it is the plurality of the task's other answers; a share
+    if several labels lead, one over how many; NaN without others. With `labels`, shape (answers,), these are
+    compared with the same others in place of the answer."""
+    others = _others(answers)
     top = others.max(axis=1)
     leads = others == top[:, None]
-    agreed = leads[row, answers.label] / leads.sum(axis=1)
+    agreed = leads[np.arange(len(answers)), answers.label if labels is None else labels] / leads.sum(axis=1)
     return np.where(top > 0, agreed, np.nan)
 
 
 def human_ceiling(answers: Answers, rounds: int = ROUNDS) -> Estimate:
-    """Leave-one-out agreement over all answers, with its interval by task."""
+    """Leave-one-out agreement over all answers, with its interval by dialogue."""
     agreed = leave_one_out_agreement(answers)
-    defined = ~np.isnan(agreed)
-    task, n_tasks = answers.task[defined], len(answers.tasks)
-    sums = np.bincount(task, weights=agreed[defined], minlength=n_tasks)
-    rows = np.column_stack([sums, np.bincount(task, minlength=n_tasks)]).astype(float)
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, limits=SHARE)
+    rows = np.column_stack([np.nan_to_num(agreed), ~np.isnan(agreed)])
+    return bootstrap_estimate(_sum_rows(rows, answers.dialogues[answers.task]), _share, rounds, limits=SHARE)
+
+
+@dataclass(frozen=True)
+class LabelerTest:
+    """How a model compares with one person on `tasks` of `dialogues`: `advantage` is the share of tasks on
+    which it agrees with the others at least as well as the person does, `p_value` that of a person who is
+    better by epsilon or more; NaN where the tasks or dialogues are too few."""
+
+    tasks: int
+    dialogues: int
+    advantage: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A model in the place of each person in turn. `people` and `model` are the shares of their answers that
+    are the plurality of the same others, `difference` that of the two; `agreement` is the model's with one
+    person on each label, `refused` whether one of them is surely too low; `labelers` has the tests."""
+
+    people: Estimate
+    model: Estimate
+    difference: Estimate
+    agreement: Mapping[str, Estimate]
+    refused: bool
+    labelers: Mapping[str, LabelerTest]
+
+
+def compare_with_model(
+    answers: Answers, model: Floats, epsilon: float, rounds: int = ROUNDS
+) -> Alternative | None:
+    """Compare a model with the people of a table. Its answer is the most probable label of `model`, shape
+    (tasks, labels), of which rows of NaN are none; returns None if no row has any."""
+    asked: Bools = np.asarray(~np.isnan(model).any(axis=1))
+    if not asked.any():
+        return None
+    given = np.where(asked, np.nan_to_num(model).argmax(axis=1), -1).astype(np.int32)
+    answers, dialogues = answers.where(asked[answers.task]), answers.dialogues
+    own, instead = (leave_one_out_agreement(answers, labels) for labels in (None, given[answers.task]))
+    agreed = np.nan_to_num(np.column_stack([own, instead, ~np.isnan(own)]))
+    rows = _sum_rows(agreed, dialogues[answers.task])
+    people = bootstrap_estimate(rows[:, [0, 2]], _share, rounds, limits=SHARE)
+    instead_of = bootstrap_estimate(rows[:, [1, 2]], _share, rounds, limits=SHARE)
+    rows[:, 1] -= rows[:, 0]
+    difference = bootstrap_estimate(rows[:, [1, 2]], _share, rounds, limits=(-1.0, 1.0))
+
+    def below(sums: Floats) -> Floats:
+        return np.asarray(_share(sums) - (1 - epsilon) * _share(sums[:, 2:]), float)
+
+    votes, agreement, refused = answers.votes(), dict[str, Estimate](), False
+    for label, name in enumerate(answers.labels):
+        says, n_label = given == label, votes[:, label]
+        with_model = np.column_stack([2 * says * n_label, says * votes.sum(axis=1) + n_label])
+        rows = _sum_rows(np.hstack([with_model, _pairs_with(votes, label)]), dialogues)
+        agreement[name] = bootstrap_estimate(rows[:, :2], _share, rounds, limits=SHARE)
+        refused |= bootstrap_estimate(rows, below, rounds, limits=(-1.0, 1.0)).high < 0
+    tests = _test_labelers(answers, given, epsilon)
+    return Alternative(people, instead_of, difference, agreement, refused, tests)
+
+
+def _test_labelers(answers: Answers, given: Indices, epsilon: float) -> dict[str, LabelerTest]:
+    """The test of each person who has tasks that others answered; `given` has the model's labels."""
+    others, row = _others(answers), np.arange(len(answers))
+    n_others = others.sum(axis=1)
+    compared = n_others > 0
+    if tuple(map(str.casefold, answers.labels)) in NO_YES:
+        compared &= (others[:, 1] > 0) | (answers.label == 1) | (given[answers.task] == 1)
+    # the signs of differences, without rounding: numbers of the others who agree
+    worse = np.sign(others[row, answers.label] - others[row, given[answers.task]])[compared]
+    worker, dialogue = answers.worker[compared], answers.dialogues[answers.task][compared]
+    tests = {}
+    for index in np.unique(worker):
+        mine = worker == index
+        signs, (names, group) = worse[mine], np.unique(dialogue[mine], return_inverse=True)
+        n, n_groups, mean = len(signs), len(names), float(signs.mean())
+        p_value = np.nan
+        if n >= MIN_TASKS and n_groups >= MIN_DIALOGUES:
+            from scipy.stats import t
+
+            squares = (np.bincount(group, signs - mean) ** 2).sum()
+            error = math.sqrt(squares * n_groups / (n_groups - 1)) / n
+            t_value = (mean - epsilon) / error if error else math.inf * (1 if mean >= epsilon else -1)
+            p_value = float(t.cdf(t_value, n_groups - 1))
+        tests[answers.workers[index]] = LabelerTest(n, n_groups, float((signs <= 0).mean()), p_value)
+    return tests
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a model may stand in for a labeler: it `won` the comparison with so many of the people who were
+    `tested`, with a mean `advantage`, NaN without any."""
+
+    may_stand_in: Literal["yes", "no", "not enough data"]
+    won: int
+    tested: int
+    advantage: float
+
+
+def decide_alternatives(alternatives: Mapping[str, Alternative]) -> dict[str, Decision]:
+    """The decision on each code, at a false discovery rate of `LEVEL` over the people of all codes."""
+    from scipy.stats import false_discovery_control
+
+    tests = [
+        (code, test)
+        for code, each in alternatives.items()
+        for test in each.labelers.values()
+        if not math.isnan(test.p_value)
+    ]
+    adjusted = false_discovery_control([test.p_value for _, test in tests], method="by") if tests else ()
+    wins = {
+        code: [bool(p <= LEVEL) for (of, _), p in zip(tests, adjusted, strict=True) if of == code]
+        for code in alternatives
+    }
+    decisions = {}
+    for code, won in wins.items():
+        advantages = [test.advantage for of, test in tests if of == code]
+        passed = not alternatives[code].refused and 2 * sum(won) >= len(won)
+        decisions[code] = Decision(
+            "not enough data" if len(won) < MIN_LABELERS else "yes" if passed else "no",
+            sum(won),
+            len(won),
+            float(np.mean(advantages)) if advantages else math.nan,
+        )
+    return decisions
 
 
 def soft_span_f1(questions: Sequence[Mapping[str, Sequence[Span]]], rounds: int = ROUNDS) -> Estimate:
@@ -128,7 +294,7 @@ def soft_span_f1(questions: Sequence[Mapping[str, Sequence[Span]]], rounds: int 
     reference and response, so that precision, recall and F1 are the same. NaN where nobody marked anything.
     """
     rows = np.array([_sum_covered(spans) for spans in questions], float).reshape(-1, 2)
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, limits=SHARE)
+    return bootstrap_estimate(rows, _share, rounds, limits=SHARE)
 
 
 def _sum_covered(by_reader: Mapping[str, Sequence[Span]]) -> tuple[float, float]:

@@ -4,10 +4,11 @@ Each reads a file, or the answers in a store; with ``--out`` it writes all figur
 complete or not there. Where answers are too few for a figure, it is left out.
 
 ``agreement`` computes for each code: Krippendorff's alpha, Fleiss' kappa, specific agreement of each label,
-the leave-one-out human ceiling and, from a store, how far marked evidence agrees (soft F1); who is right it
-does not measure. ``watch`` says who answers without reading, too fast, or from a shared sheet. A flag is a
-reason for a review, not a verdict; it excludes nobody's answers from anything. ``quality`` compares our
-annotations with gold and with the other people.
+the leave-one-out human ceiling and, from a store, how far marked evidence agrees (soft F1), with intervals by
+dialogue; beside them, whether the model may stand in for a labeler; who is right it does not measure.
+``watch`` says who answers without reading, too fast, or from a shared sheet. A flag is a reason for a review,
+not a verdict; it excludes nobody's answers from anything. ``quality`` compares our annotations with gold and
+with the other people.
 
 Control tasks are included where work is measured, since they measure it best; agreement is measured without
 them, whose items are selected to be clear.
@@ -18,7 +19,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,14 +36,15 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.records import Dialogue
-from dialint.detector.statistics import Estimate
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.crowd_tables import read_answers
+from dialint.labeling.aggregation.crowd_tables import read_answers, read_model_answers
 from dialint.labeling.aggregation.dialogue_answers import Span, dialogue_codes
 from dialint.labeling.aggregation.question_posteriors import load_answers, require_answers
 from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.raters.agreement import (
+    compare_with_model,
+    decide_alternatives,
     fleiss_kappa,
     human_ceiling,
     krippendorff_alpha,
@@ -57,7 +59,7 @@ from dialint.labeling.store.gold import read_gold_file
 from dialint.labeling.store.stored_annotations import iterate_counted
 
 Spans = Sequence[Mapping[str, Sequence[Span]]]
-Tables = tuple[Mapping[str, Answers], Mapping[str, Spans]]
+Tables = tuple[Mapping[str, Answers], Mapping[str, Spans], Mapping[str, Floats]]
 Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None, Floats | None]
 Sources = tuple[Iterable[Annotation], Mapping[str, Dialogue], Gold]
 Report = dict[str, Any]
@@ -73,6 +75,11 @@ class AgreementConfig:
     store are taken."""
     out: Path | None = None
     """File for all figures as JSON; must not exist. Standard output has the main ones in any case."""
+    model: Path | None = None
+    """A model's probabilities: task, label, probability (and code). Of the store, those of its verdicts."""
+    epsilon: float = 0.15
+    """Advantage that a labeler may have over the model that stands in: 0.2 for experts, 0.15 for trained
+    people, 0.1 for crowd workers."""
     rounds: int = 1000
     """Bootstrap rounds of the intervals."""
     last_wins: Annotated[bool, Parameter(negative=())] = False
@@ -81,6 +88,8 @@ class AgreementConfig:
     def __post_init__(self) -> None:
         if self.rounds < 1:
             raise ConfigError("E_OPTION", "--rounds must be at least 1")
+        if not 0 <= self.epsilon < 1:
+            raise ConfigError("E_OPTION", "--epsilon must be at least 0 and below 1")
 
 
 @Parameter(name="*")
@@ -162,24 +171,40 @@ def agreement(config: AgreementConfig, stored: Callable[[], Tables] | None = Non
     """
 
     def figures() -> Mapping[str, Any]:
-        answers: Tables = (_read_table(config), {}) if stored is None else stored()
-        tables, spans = answers
+        if stored is None:
+            tables: Mapping[str, Answers] = _read_table(config)
+            spans: Mapping[str, Spans] = {}
+            models: Mapping[str, Floats] = {}
+            if config.model is not None:
+                tables, models = read_model_answers(config.model, tables)
+        else:
+            tables, spans, models = stored()
         by_code = {
             code: _agreement_figures(table, spans.get(code), config.rounds) for code, table in tables.items()
         }
+        alternatives = {
+            code: alternative
+            for code, model in models.items()
+            if (alternative := compare_with_model(tables[code], model, config.epsilon, config.rounds))
+        }
+        for code, decision in decide_alternatives(alternatives).items():
+            by_code[code]["model"] = {**_to_json(decision), **_to_json(alternatives[code])}
         return {"codes": by_code}
 
-    return make_report("agreement", asdict(config), figures, config.out, [config.annotations])
+    return make_report("agreement", asdict(config), figures, config.out, [config.annotations, config.model])
 
 
 def agreement_rows(report: Report) -> list[list[str]]:
     """The main figures as a table for the terminal, headings first."""
-    table = [["code", "measure", "value", "95 %", "tasks"]]
+    table = [["code", "measure", "value", "95 %", "dialogues"]]
     for code, figures in report["codes"].items():
         for name, figure in _main_figures(figures):
             interval = "-" if figure["low"] is None else f"{figure['low']:.3f} to {figure['high']:.3f}"
             value = "-" if figure["value"] is None else f"{figure['value']:.3f}"
             table.append([code or "-", name, value, interval, str(figure["n"])])
+        if "model" in figures:
+            won = "wins over {won} of {tested}".format(**figures["model"])
+            table.append([code or "-", "may the model stand in", figures["model"]["may_stand_in"], won, ""])
     return table
 
 
@@ -191,32 +216,38 @@ def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
         yield f"agreement on {label}", figure
     if figures["spans"]:
         yield "soft F1 of spans", figures["spans"]
+    if "model" in figures:
+        yield "model in a labeler's place", figures["model"]["model"]
+        yield "model less labeler", figures["model"]["difference"]
+        for label, figure in figures["model"]["agreement"].items():
+            yield f"model's agreement on {label}", figure
 
 
 def _agreement_figures(answers: Answers, spans: Spans | None, rounds: int) -> dict[str, Any]:
-    votes = answers.votes()
+    votes, dialogues = answers.votes(), answers.dialogues
     return {
         "answers": len(answers),
         "tasks": len(answers.tasks),
         "labelers": len(set(answers.worker.tolist())),
         "level": "nominal",
-        "alpha": _to_json(krippendorff_alpha(votes, rounds)),
-        "fleiss_kappa": _to_json(fleiss_kappa(votes, rounds)),
+        "alpha": _to_json(krippendorff_alpha(votes, rounds, dialogues)),
+        "fleiss_kappa": _to_json(fleiss_kappa(votes, rounds, dialogues)),
         "human_ceiling": _to_json(human_ceiling(answers, rounds)),
         "specific_agreement": {
-            label: _to_json(specific_agreement(votes, index, rounds))
+            label: _to_json(specific_agreement(votes, index, rounds, dialogues))
             for index, label in enumerate(answers.labels)
         },
         "spans": None if spans is None else _to_json(soft_span_f1(spans, rounds)),
     }
 
 
-def _to_json(figure: Estimate) -> dict[str, Any]:
-    """The estimate for JSON, none for what is not a number."""
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in asdict(figure).items()
-    }
+def _to_json(figures: Any) -> Any:
+    """A dataclass of figures, or a part of one, for JSON, none for what is not a number."""
+    if is_dataclass(figures) and not isinstance(figures, type):
+        return _to_json(asdict(figures))
+    if isinstance(figures, Mapping):
+        return {name: _to_json(value) for name, value in figures.items()}
+    return None if isinstance(figures, float) and math.isnan(figures) else figures
 
 
 def watch(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Report:
@@ -372,12 +403,13 @@ def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxon
 
 
 def load_tables(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Tables:
-    """The answers of a project or of the whole store by code, and for each question the spans that each
-    reader marked.
+    """The answers of a project or of the whole store by code, for each question the spans that each reader
+    marked, and the model's probabilities.
 
     Raises:
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
     answers = load_answers(store, actor, project, taxonomy)
-    return answers.tables(), {code: list(each.votes.values()) for code, each in answers.codes.items()}
+    spans = {code: list(each.votes.values()) for code, each in answers.codes.items()}
+    return answers.tables(), spans, {code: answers.model_probabilities(code) for code in answers.codes}
