@@ -170,8 +170,8 @@ class DetectorConfig:
     """Which release judges, and how it runs."""
 
     release: Path | None = None
-    """Folder of a release, or current, the one promoted last (`dialint release promote`); without it the
-    embedded one."""
+    """Folder of a release, current, the one promoted last (`dialint release promote`), or smollm2, a larger
+    one (after `dialint base fetch smollm2`); without it the embedded one."""
     taxonomy: Path | None = None
     """A taxonomy file of your own."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

@@ -72,6 +72,9 @@ class Gate(Record):
     detail: str
 
 
+SHIPPED_RELEASES = {name: Path(__file__).with_name(name) for name in ("embedded", "smollm2")}
+"""Scan releases that ship, by the names that commands take for their folders. The second has heads alone: its
+base comes by `dialint base fetch smollm2`."""
 WHOLE = 100
 """The share of a release that scores all dialogues."""
 
@@ -111,13 +114,13 @@ class VerifiedFolder:
 
 
 def resolve_release(kind: ReleaseKind, name: str | Path) -> Path:
-    """The folder that `name` means: ``current``, or a path.
+    """The folder that `name` means: ``current``, one that ships, or a path.
 
     Raises:
         ConfigError: E_RELEASE, nothing was promoted yet.
     """
     if str(name) != CURRENT:
-        return Path(name)
+        return SHIPPED_RELEASES.get(str(name), Path(name)) if kind == "scan" else Path(name)
     registry = Registry(kind)
     pointer = registry.current()
     if pointer is None:

@@ -129,11 +129,12 @@ def replay(
 
 def _find_release(name: str) -> Path | None:
     """The folder of a release on this machine by the id that verdicts have; None for the embedded one."""
-    from dialint.detector.registry import Registry
-    from dialint.detector.release import EMBEDDED, Release
+    from dialint.detector.registry import SHIPPED_RELEASES, Registry
+    from dialint.detector.release import Release
 
     registry = Registry("scan")
-    for folder in (EMBEDDED, *(registry.folder / each for each in reversed(registry.ids()))):
+    promoted = (registry.folder / each for each in reversed(registry.ids()))
+    for folder in (*SHIPPED_RELEASES.values(), *promoted):
         if Release(folder, has_scan=False).info.id == name:
             return folder
     raise ConfigError("E_RELEASE", f"{name} is not on this machine; --release names its folder")

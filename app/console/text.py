@@ -11,7 +11,7 @@ from typing import get_args
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number
 from dialint.detector.languages import describe_gaps, language_name
 from dialint.detector.records import Dialogue, JudgeRecord, Severity, Verdict
-from dialint.detector.release import EMBEDDED
+from dialint.detector.registry import SHIPPED_RELEASES
 from dialint.detector.taxonomy import Code, Names, Taxonomy, load_taxonomy
 
 MAX_CELL = 160
@@ -106,7 +106,7 @@ def judged_codes(verdict: Verdict) -> frozenset[str] | None:
     """Return the codes that the verdict's release covers; None if that is not known."""
     if verdict.probabilities is not None:
         return frozenset(code for codes in verdict.probabilities.values() for code in codes)
-    return _embedded_codes().get(verdict.release)
+    return _shipped_codes().get(verdict.release)
 
 
 def coverage_lists(verdict: Verdict, taxonomy: Taxonomy) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -145,12 +145,10 @@ def quality_text(verdict: Verdict) -> str:
 
 
 @cache
-def _embedded_codes() -> dict[str, frozenset[str]]:
-    try:
-        described = json.loads((EMBEDDED / "release.json").read_bytes())
-    except FileNotFoundError:
-        return {}
-    return {str(described["id"]): frozenset(described["codes"])}
+def _shipped_codes() -> dict[str, frozenset[str]]:
+    files = (folder / "release.json" for folder in SHIPPED_RELEASES.values())
+    described = [json.loads(file.read_bytes()) for file in files if file.exists()]
+    return {str(each["id"]): frozenset(each["codes"]) for each in described}
 
 
 def coverage_text(verdict: Verdict | None, code: str) -> str:

@@ -30,7 +30,8 @@ from dialint.detector.option_ranges import command_options
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.progress import track
 from dialint.detector.records import Example
-from dialint.detector.release import EMBEDDED, Release, finalize_release
+from dialint.detector.registry import resolve_release
+from dialint.detector.release import Release, finalize_release
 from dialint.detector.scanner import Array
 from dialint.detector.statistics import Floats
 from dialint.detector.unfinished import making_folder
@@ -60,7 +61,7 @@ class CalibrateConfig:
     name: str
     """Id of the calibrated release."""
     release: Path | None = None
-    """Folder of the release to calibrate; without it the embedded one."""
+    """The release to calibrate, as `dialint score --release` names one; without it the embedded one."""
     taxonomy: Path | None = None
     """A taxonomy of your own, the one of the release."""
     labelled: str = "calibration"
@@ -77,7 +78,7 @@ def calibrate(config: CalibrateConfig) -> None:
     """Fit probabilities and thresholds of a release to labelled dialogues, and seal it as a new release."""
     require_single_process("train calibrate")
     require_new(config.out)
-    source = config.release or EMBEDDED
+    source = resolve_release("scan", config.release or "embedded")
     examples = list(read_examples(require_set(config.examples, config.labelled)))
     detector = load_detector(DetectorConfig(release=source, taxonomy=config.taxonomy))
     info = detector.info
