@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 
 from cyclopts import App, Parameter
 
-from dialint.app.commands.ingest import ingest
 from dialint.app.output import print_error
 from dialint.detector import environment
 from dialint.detector.errors import DialintError
@@ -40,6 +39,12 @@ MAIN: Commands = {
         "dialint.app.commands.transfer:export",
         "Export labels, annotations and datasets for other tools.",
     ),
+}
+INGEST: Commands = {
+    "preview": (
+        "dialint.app.commands.ingest:preview_log",
+        "Show how a log would be read, and write a mapping for one of an unknown shape.",
+    )
 }
 POLICY: Commands = {
     "check": ("dialint.app.commands.policy:check", "Validate a policy file, and try it on a log.")
@@ -181,7 +186,7 @@ app = App(
     result_action="return_int_as_exit_code_else_zero",
 )
 add_commands(app, MAIN)
-app.command(ingest)
+app.command(group("ingest", "Look at logs before they are scored.", INGEST))
 app.command(group("policy", "Write policies: rules that dialogues are checked against.", POLICY))
 app.command(group("label", "Make labels from the answers of many people.", LABEL))
 app.command(group("data", "Make training data.", DATA))

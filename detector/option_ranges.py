@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, TypeVar, dataclass_transform, get_type_hints
 
 from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError, ValidationError
-from pydantic.fields import FieldInfo
 
 from dialint.detector.errors import ConfigError, DialintError
 
@@ -52,6 +51,8 @@ def check_ranges(config: Any) -> None:
     Raises:
         ConfigError: E_OPTION, with the option's name and its range.
     """
+    from pydantic.fields import FieldInfo
+
     hints = get_type_hints(type(config), include_extras=True)
     for option in fields(config):
         value, metadata = getattr(config, option.name), getattr(hints[option.name], "__metadata__", ())

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
 from dialint.app.output import print_line
 from dialint.detector.environment import require_library
@@ -33,10 +33,7 @@ N_TURNS, WIDTH = 8, 96
 N_REJECTS = 10
 OutputFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
 
-ingest = App(name="ingest", help="Look at logs before they are scored.")
 
-
-@ingest.command(name="preview")
 def preview_log(
     log: str,
     *,
