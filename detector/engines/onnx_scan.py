@@ -1,13 +1,16 @@
 """The engine that runs a scanner of BERT's shape by ONNX Runtime, on CPUs and without torch.
 
-One window is one call, so that its numbers do not depend on other windows. Arithmetic is fp32: the scores are
-torch's fp32 scores up to rounding. Source: Devlin et al. 2019, BERT; operators of ONNX, opset 20, and
+One window is one call, so that its numbers do not depend on other windows; each thread runs one at a time.
+Arithmetic is fp32: the scores are torch's fp32 scores up to rounding.
+
+Source: Devlin et al. 2019, BERT; operators of ONNX, opset 20, and
 `MultiHeadAttention` and `Gelu` of ONNX Runtime.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -34,11 +37,11 @@ def can_run(config: Mapping[str, Any]) -> bool:
 
 
 class OnnxEngine:
-    """Runs the windows one by one, in `threads` threads; 0: as ONNX Runtime sees fit."""
+    """Runs the windows in `threads` threads."""
 
     fingerprint = "onnx/cpu/fp32"
 
-    def __init__(self, release: Release, threads: int = 0) -> None:
+    def __init__(self, release: Release, threads: int = 1) -> None:
         """
         Raises:
             ReleaseRefused: configuration, weights and tokenizer do not fit together.
@@ -50,10 +53,10 @@ class OnnxEngine:
             weights.pop(name) for name in _validated_heads(release, weights)
         )
         largest = max(load_tokenizer(release.tokenizer_json()).get_vocab().values(), default=-1)
+        self._threads = threads
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # burns what others need
         with native_errors(
             lambda name: ReleaseRefused(
                 "E_RELEASE", f"{release.folder}: the weights do not fit config.json ({name})"
@@ -79,13 +82,20 @@ class OnnxEngine:
 
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
         """Scores of each window, in the order given."""
-        results, before, wanted = [], self.n_tokens, sum(map(len, windows))
-        for window in windows:
-            self.share_scanned = (self.n_tokens - before) / wanted
-            self.n_tokens += len(window)
-            self.on_row()
-            results.append(self._scores(window, self._hidden_states(window.ids, window.word_kinds)))
-        return results
+        before, wanted = self.n_tokens, sum(map(len, windows))
+        running: list[Future[WindowScores]] = []
+        with ThreadPoolExecutor(self._threads) as threads:
+            try:
+                for number, window in enumerate(windows):
+                    self.share_scanned = (self.n_tokens - before) / wanted
+                    self.n_tokens += len(window)
+                    self.on_row()
+                    running.append(threads.submit(self._scan_window, window))
+                    if number >= self._threads:
+                        running[number - self._threads].result()
+                return [each.result() for each in running]
+            finally:  # what `on_row` raises ends the scan
+                threads.shutdown(cancel_futures=True)
 
     def _hidden_states(self, ids: Sequence[int], word_kinds: Sequence[int] = ()) -> Array:
         """Hidden states of one window, shape (tokens, hidden)."""
@@ -95,8 +105,9 @@ class OnnxEngine:
         states: Array = self._session.run(None, feeds)[0][0]
         return states
 
-    def _scores(self, window: Rendered, states: Array) -> WindowScores:
+    def _scan_window(self, window: Rendered) -> WindowScores:
         """The heads' logits, as `ScanModel.scores` computes them."""
+        states = self._hidden_states(window.ids, window.word_kinds)
         slots = states[[slot.position for slot in window.slots]] @ self._slot_head.T + self._bias
         spans = []
         for position, slot in enumerate(window.slots):

@@ -22,7 +22,7 @@ def test_its_scores_are_those_of_torch(tmp_path: Path, history: bool) -> None:
     info = tiny.release_info(render=tiny.render_config(history=history))
     release = Release(tiny.write_release(tmp_path / "r", info=info))
     items = tiny.windows(info.render)
-    engine = OnnxEngine(release)
+    engine = OnnxEngine(release, threads=3)
     wanted = local.load_engine(release, "fp32", 256, "cpu").scan(items)
     assert max(map(tiny.far, engine.scan(items), wanted)) < 1e-5
     assert engine.n_tokens == sum(map(len, items))
