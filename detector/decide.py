@@ -12,10 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
 from dialint.detector.checks import append_proof, proof_name, proof_names
+from dialint.detector.checks.calls import raw_texts
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain, LogProfile
 from dialint.detector.masking import MaskedText
 from dialint.detector.overrides import NO_OVERRIDES, JudgedCode, Overrides
@@ -61,6 +63,11 @@ class Facts:
     coverage: Mapping[int, TurnCoverage]
     without_policy: Collection[str] = ()
     log: LogProfile = EMPTY_PROFILE
+
+    @cached_property
+    def raw_turns(self) -> frozenset[int]:
+        """The turns with text that only a machine reads."""
+        return frozenset(hit.turn for hit in raw_texts(self.dialogue))
 
 
 @dataclass(frozen=True)
@@ -200,6 +207,12 @@ def _least(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
     return Limit("dropped") if suspicion.probability < rules.least(suspicion.code) else None
 
 
+def _raw(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    """The scan cannot read raw text: of 25 suggestions on such turns of tau_bench 1 was right, and of 20 on
+    others 11 (by two readings, 2026-11-29)."""
+    return Limit("dropped") if suspicion.turn in facts.raw_turns else None
+
+
 def _undone(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
     """Where no calls of tools are logged, or some only, the scan is silent as the exact checks are."""
     if suspicion.code not in UNDONE or not rules.codes[suspicion.code].checks:
@@ -245,6 +258,7 @@ TABLE: tuple[tuple[tuple[Source, ...], Rule], ...] = (
     (("check", "policy"), _language),
     (("check", "policy"), _report),
     (("scan",), _least),
+    (("scan",), _raw),
     (("scan",), _undone),
     (("scan",), _threshold),
     (("scan",), _domain),

@@ -95,6 +95,14 @@ def test_the_scan_is_silent_on_what_was_not_done_where_no_tools_are_logged() -> 
     assert one(decide([suspicion], rules, Facts(told, {})))[0] == "finding"
 
 
+def test_the_scan_is_silent_on_raw_text() -> None:
+    rules = Rules({"C1": CodeRelease(scan=SCAN, checks=(CHECK,))})
+    turns = (Turn(index=0, role="agent", text='{"name": "find_order", "arguments": {"id": "7"}}'),)
+    raw = DIALOGUE.model_copy(update={"turns": turns})
+    assert one(decide([suspect("scan", 0.9)], rules, Facts(DIALOGUE, {})))[0] == "finding"
+    assert one(decide([suspect("scan", 0.9)], rules, Facts(raw, {})))[0] == "dropped"
+
+
 def test_what_else_demotes_the_scan() -> None:
     high = suspect("scan", 0.9)
     assert "no policy" in one(outcome(high, lacking=("C1",)))[1]
