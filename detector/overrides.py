@@ -1,6 +1,6 @@
 """The overrides of a team: one file that says what a release may accuse of, and how sure it is.
 
-    release: embedded-6
+    release: embedded-7
     demoted:
       T1: people confirmed 3 of 20 findings
     thresholds:

@@ -30,8 +30,8 @@ dialint() { "$python" -m dialint "$@"; }
     dialint train sft scan --examples "$work/mixed" --base embedded --new-heads --prefix-share 0 \
         --out "$work/scanner" --seed "$seed"
 [ -e "$work/release/manifest.json" ] ||
-    dialint train pack --scanner "$work/scanner" --examples "$work/mixed" --out "$work/release" --name embedded-6 \
-        --weights int8 --natural-precision 0.95 --no-suggestions L1 L2 L4 M2 T2
+    dialint train pack --scanner "$work/scanner" --examples "$work/mixed" --out "$work/release" --name embedded-7 \
+        --weights int8 --natural-precision 0.95 --no-suggestions L1 L2 L4 M2 P1 T2
 dialint verify "$work/release"
 # The small decoder, which nothing above needs.
 [ -e "$work/shards/manifest.json" ] ||

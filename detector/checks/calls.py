@@ -323,20 +323,16 @@ REASONING = "the bot's reasoning was sent as text"
 def raw_tool_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the text of a tool call, or of a bot's reasoning, that the customer was shown (L4).
 
-    It is jargon to him. At most one hit for each turn. A bot that shows its reasoning does so in every turn:
-    that is one slip, in the first of them. Silent as `raw_texts` is.
+    It is jargon to him. A bot that shows what only a machine reads does so again and again: that is one slip,
+    in the first of the turns. Silent as `raw_texts` is.
 
     Read on the once-half of tau_bench (2026-11-23): 30 of 30 right, 1.0 (.88 to 1); no hit in STAR, MultiWOZ,
     SGD, taskmaster4, stc3 and dbdc3.
     """
     hits = list(raw_texts(dialogue))
-    n_more = sum(hit.why == REASONING for hit in hits) - 1
-    for hit in hits:
-        if hit.why != REASONING:
-            yield hit
-        elif n_more >= 0:
-            yield replace(hit, why=f"{REASONING}, and in {n_more} later turns" if n_more else REASONING)
-            n_more = -1
+    if hits:
+        later = f", and such text in {len(hits) - 1} later turns" if len(hits) > 1 else ""
+        yield replace(hits[0], why=f"{hits[0].why}{later}")
 
 
 def raw_texts(dialogue: Dialogue) -> Iterator[Hit]:

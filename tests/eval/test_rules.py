@@ -26,7 +26,7 @@ from dialint.eval.rules import HIDDEN, JUDGE, SCALED, UNLISTED, NewRules, RulesP
 SAMPLE = Path(__file__).parents[2] / "app/sample"
 TAXONOMY = load_taxonomy()
 CODES = load_coverage(EMBEDDED, TAXONOMY) or {}
-ABOUT: dict[str, Any] = {"release": "embedded-6", "taxonomy": TAXONOMY.version, "status": "scored"}
+ABOUT: dict[str, Any] = {"release": "embedded-7", "taxonomy": TAXONOMY.version, "status": "scored"}
 
 
 def finding(code: str, proof: str = "", turn: int = 1, probability: float = 0.6) -> Finding:
@@ -53,8 +53,8 @@ def changed(result: RulesPreview) -> dict[str, tuple[list[int], list[int]]]:
 
 CHECKED = "exact check 'misspelt_word', no model: x"
 NONE = Overrides()
-DEMOTED = Overrides(release="embedded-6", demoted={"L1": "seldom right"})
-LOWER = Overrides(release="embedded-6", thresholds={"C1": 0.3, "I2": 0.4})
+DEMOTED = Overrides(release="embedded-7", demoted={"L1": "seldom right"})
+LOWER = Overrides(release="embedded-7", thresholds={"C1": 0.3, "I2": 0.4})
 
 
 def test_a_demotion_takes_accusations_back_and_its_end_returns_them() -> None:
@@ -68,7 +68,7 @@ def test_a_demotion_takes_accusations_back_and_its_end_returns_them() -> None:
     kept = {"L1": {"check": SourceContract(threshold=0.5, right=40, n=40)}}
     contract = LogContract(precision=0.9, confidence=0.95, log="0", judged_on=date(2026, 11, 29), codes=kept)
     both = verdict("a", finding("L1", CHECKED), finding("L2", CHECKED))
-    assert changed(preview(Overrides(release="embedded-6", contract=contract), both)) == {
+    assert changed(preview(Overrides(release="embedded-7", contract=contract), both)) == {
         "L2": ([1, 0], [0, 1])
     }
     hint = finding("L1", f"{CHECKED}) (demoted: people confirmed 3 of 20 findings")
@@ -126,8 +126,8 @@ def test_deciding_again_is_scoring_again() -> None:
     detector = detector.copy(info=info, trust_domain=True)
     files = (
         NONE,
-        Overrides(release="embedded-6", demoted={"L1": "no", "C1": "no"}, thresholds={"U2": 0.6, "T2": 0.9}),
-        Overrides(release="embedded-6", demoted={"V2": "no"}, thresholds={"C1": 0.05, "M3": 0.5, "R1": 0.1}),
+        Overrides(release="embedded-7", demoted={"L1": "no", "C1": "no"}, thresholds={"U2": 0.6, "T2": 0.9}),
+        Overrides(release="embedded-7", demoted={"V2": "no"}, thresholds={"C1": 0.05, "M3": 0.5, "R1": 0.1}),
     )
     scored = [detector.copy(overrides=each).verdicts(dialogues, all_probabilities=True) for each in files]
     assert scored[0] != scored[1] != scored[2]
@@ -157,7 +157,7 @@ def test_the_command_reads_files_and_says_what_is_wrong(
 ) -> None:
     file = finished(tmp_path, [verdict("a", finding("L1", CHECKED), agent="ada"), verdict("b")])
     overrides, out = tmp_path / "o.yaml", tmp_path / "o.json"
-    overrides.write_text("release: embedded-6\ndemoted: {L1: seldom right}\n")
+    overrides.write_text("release: embedded-7\ndemoted: {L1: seldom right}\n")
     rules(file, config=RulesConfig(overrides=overrides, gold=SAMPLE / "gold.csv", out=out))
     shown = capsys.readouterr().out
     assert "2 verdicts read, 1 would change" in shown
@@ -168,9 +168,9 @@ def test_the_command_reads_files_and_says_what_is_wrong(
     with pytest.raises(ConfigError, match="belong together"):
         RulesConfig(policy=(SAMPLE / "policies/retail.yaml",))
     overrides.write_text("release: other\ndemoted: {L1: seldom right}\n")
-    with pytest.raises(ReleaseRefused, match="made for other, and this is embedded-6"):
+    with pytest.raises(ReleaseRefused, match="made for other, and this is embedded-7"):
         rules(file, config=RulesConfig(overrides=overrides))
-    overrides.write_text("release: embedded-6\nthresholds: {E2: .5}\n")
+    overrides.write_text("release: embedded-7\nthresholds: {E2: .5}\n")
     with pytest.raises(ConfigError, match="does not look for E2"):
         rules(file, config=RulesConfig(overrides=overrides))
     new = tmp_path / "t.yaml"
@@ -187,9 +187,9 @@ def test_a_hundred_thousand_verdicts_are_read_once_without_a_model(tmp_path: Pat
     table = {turn: dict.fromkeys(CODES, 0.01) | {"C1": 0.35} for turn in (1, 3, 5)}
     one = verdict("a", finding("L1", CHECKED), probabilities=table)
     many = [one.model_copy(update={"dialogue_id": f"d{number}"}) for number in range(100_000)]
-    both = Overrides(release="embedded-6", demoted=DEMOTED.demoted, thresholds={"C1": 0.3})
+    both = Overrides(release="embedded-7", demoted=DEMOTED.demoted, thresholds={"C1": 0.3})
     (tmp_path / "o.yaml").write_text(
-        f"release: embedded-6\ndemoted: {both.demoted}\nthresholds: {both.thresholds}\n"
+        f"release: embedded-7\ndemoted: {both.demoted}\nthresholds: {both.thresholds}\n"
     )
     out = tmp_path / "o.json"
     rules(finished(tmp_path, many), config=RulesConfig(overrides=tmp_path / "o.yaml", out=out))

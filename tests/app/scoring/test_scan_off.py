@@ -57,7 +57,7 @@ def test_what_a_team_has_demoted_needs_no_scan_for_findings(tmp_path: Path) -> N
     assert (
         resolve_scan(ScoreConfig(codes=("L4",), out=Path("v.xml"), detector=accusing)).detector.scan == "auto"
     )
-    update_overrides(tmp_path / "o.yaml", "embedded-6", demoted={"L4": "wrong here"})
+    update_overrides(tmp_path / "o.yaml", "embedded-7", demoted={"L4": "wrong here"})
     what = replace(accusing, overrides=tmp_path / "o.yaml")
     assert resolve_scan(ScoreConfig(codes=("L4",), out=Path("v.xml"), detector=what)).detector.scan == "off"
     assert resolve_scan(ScoreConfig(codes=("L4",), detector=what)).detector.scan == "auto"
@@ -80,7 +80,7 @@ def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(
     scan_only = {code for code, how in Release(EMBEDDED).info.codes.items() if how.covered_by == ("scan",)}
     assert checked - scanned == scan_only
     assert "C3" in scan_only
-    with pytest.raises(ConfigError, match="not covered by embedded-6: C3"):
+    with pytest.raises(ConfigError, match="not covered by embedded-7: C3"):
         run([SAMPLE], ScoreConfig(codes=("C3",), quiet=True, detector=OFF))
 
 

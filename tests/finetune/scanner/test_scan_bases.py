@@ -159,7 +159,7 @@ def test_the_release_that_ships_is_a_base_by_its_name(config: ScanConfig) -> Non
     base = load_base(replace(config, base=base.folder, context_tokens=500))
     assert base.new_ids == ()
     assert describe_base(base) == {
-        "name": "embedded-6 (of sentence-transformers/all-MiniLM-L6-v2)",
+        "name": "embedded-7 (of sentence-transformers/all-MiniLM-L6-v2)",
         "revision": Release(base.folder).info.base.revision,
         "licence": "Apache-2.0",
     }
