@@ -29,6 +29,7 @@ MAIN: Commands = {
     "report": ("dialint.app.commands.report:report", "Report findings as an HTML page or a workbook."),
     "explain": ("dialint.app.commands.explain:explain", "Show one verdict with its dialogue."),
     "replay": ("dialint.app.commands.explain:replay", "Make one verdict again, or say what differs."),
+    "diff": ("dialint.app.commands.diff:diff", "Compare the findings of two runs."),
     "codes": ("dialint.app.commands.codes:codes", "Show the taxonomy, or explain one code."),
     "console": ("dialint.app.commands.console:console", "Review and label in the browser."),
     "doctor": ("dialint.app.commands.doctor:doctor", "Show what works on this machine and what does not."),

@@ -170,6 +170,8 @@ class LogProfile:
 
 EMPTY_PROFILE = LogProfile()
 """Nothing is known of the log."""
+LOGGED = LogProfile(n_dialogues=MIN_DIALOGUES, tool_dialogues=MIN_DIALOGUES)
+"""The log has the calls of tools; nothing else is known of it."""
 
 
 def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> LogProfile:

@@ -18,7 +18,7 @@ from dialint.detector.checks import CheckContext, proof_names
 from dialint.detector.checks.policy import broken_clauses
 from dialint.detector.checks.policy import policy as find_broken
 from dialint.detector.decide import UNDONE, Facts, Rules, Suspicion, decide, source_of_finding
-from dialint.detector.log_profile import MIN_DIALOGUES, LogProfile
+from dialint.detector.log_profile import LOGGED
 from dialint.detector.overrides import Overrides
 from dialint.detector.policy import Policy, policy_for
 from dialint.detector.records import Dialogue, Finding, Severity, Verdict
@@ -28,8 +28,6 @@ from dialint.detector.taxonomy import Code, Taxonomy
 SERIOUS = ("S1", "S2")
 Place = tuple[int, str]
 """A turn and a code."""
-LOGGED = LogProfile(n_dialogues=MIN_DIALOGUES, tool_dialogues=MIN_DIALOGUES)
-"""A log that has the calls of tools: what is reported was not silenced for want of them."""
 NO_DIALOGUE = Dialogue(id="-", turns=())
 JUDGE = "what a judge said"
 SCALED = "probabilities that a spot check may have scaled"

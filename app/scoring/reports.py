@@ -49,13 +49,13 @@ def as_text(verdict: Verdict, taxonomy: Taxonomy, shown: set[tuple[str, str]] | 
     lines = [f"{visible(verdict.dialogue_id)}   {facts}"]
     findings, suggestions = (_new(each, shown) for each in (verdict.findings, verdict.suggestions))
     for finding in findings:
-        lines += _text_lines(finding, taxonomy)
+        lines += finding_lines(finding, taxonomy)
     if left_out := len(verdict.findings) - len(findings):
         lines.append(f"  {left_out} more in prepared lines, shown above")
     if suggestions:
         lines.append("  suggestions, not counted:")
     for finding in suggestions:
-        lines += [f"  {line}" for line in _text_lines(finding, taxonomy)]
+        lines += [f"  {line}" for line in finding_lines(finding, taxonomy)]
     return "\n".join(lines) + "\n"
 
 
@@ -73,7 +73,8 @@ def _new(findings: Iterable[Finding], shown: set[tuple[str, str]] | None) -> lis
     return new
 
 
-def _text_lines(finding: Finding, taxonomy: Taxonomy) -> list[str]:
+def finding_lines(finding: Finding, taxonomy: Taxonomy) -> list[str]:
+    """One finding for a person: turn, severity, code, probability and quote; its reason; a better wording."""
     lines = [
         f"  turn {finding.turn}  {finding.severity}  {title(finding.code, taxonomy)}"
         f"  {format_probability(finding.probability)}  “{visible(finding.quote)}”"

@@ -1,0 +1,227 @@
+"""``dialint diff A.jsonl B.jsonl``: what one run finds and another did not.
+
+Compares finished outputs of `dialint score`, in whatever order their dialogues are. A finding is the same if
+dialogue, code and the words of its quote are, else if dialogue, code and turn are; of a pair it says what
+changed but for probability and reason. Of suggestions only those are shown that are a finding in the other
+run. Exit codes: 0, 1 `--fail-on` found a new finding, 2 the input is wrong, 3 there is none, but something
+that A judged was not judged in B.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from dialint.app.output import print_line, print_table
+
+if TYPE_CHECKING:
+    from dialint.detector.records import Finding, Severity, Verdict
+
+COMPARED = ("turn", "severity", "fault", "quote")
+
+
+def quote_words(quote: str) -> str:
+    """A quote without case, punctuation, and the numbers of placeholders (`[NAME_2]`), by which it is known
+    again."""
+    return " ".join(re.findall(r"[^\W_]+", re.sub(r"_\d+\b", "", quote.casefold()))) or quote
+
+
+@dataclass(frozen=True)
+class Side:
+    """A finding or a suggestion of one run."""
+
+    kind: str
+    finding: Finding
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one run has of a finding and the other has not, or has otherwise."""
+
+    before: Side | None
+    after: Side | None
+
+    @property
+    def name(self) -> str:
+        return "new" if self.before is None else "gone" if self.after is None else "changed"
+
+    @property
+    def code(self) -> str:
+        side = self.after or self.before
+        assert side is not None
+        return side.finding.code
+
+    @property
+    def details(self) -> list[str]:
+        """Each value that differs."""
+        if self.before is None or self.after is None:
+            return []
+        pairs = [("", self.before.kind, self.after.kind)]
+        pairs += [
+            (f"{name} ", str(getattr(self.before.finding, name)), str(getattr(self.after.finding, name)))
+            for name in COMPARED
+        ]
+        return [f"{name}{then} -> {now}" for name, then, now in pairs if then != now]
+
+    def fails(self, fail_on: Severity) -> bool:
+        """Whether the second run has a finding this severe, and the first had none."""
+
+        def counts(side: Side | None) -> bool:
+            return side is not None and side.kind == "finding" and side.finding.severity <= fail_on
+
+        return counts(self.after) and not counts(self.before)
+
+    def as_json(self, dialogue: str) -> dict[str, Any]:
+        sides = {"before": self.before, "after": self.after}
+        return {
+            "dialogue_id": dialogue,
+            "change": self.name,
+            **{
+                name: side and {"kind": side.kind, **side.finding.model_dump(mode="json")}
+                for name, side in sides.items()
+            },
+        }
+
+
+def compare(before: Verdict | None, after: Verdict) -> list[Change]:
+    """The changes from one verdict on a dialogue to another one."""
+    left, right = _sides(before), _sides(after)
+    pairs: list[tuple[Side | None, Side | None]] = []
+    for has_quote, has_turn in ((True, True), (True, False), (False, True)):
+
+        def key(side: Side, has_quote: bool = has_quote, has_turn: bool = has_turn) -> Hashable:
+            finding = side.finding
+            return finding.code, has_quote and quote_words(finding.quote), has_turn and finding.turn
+
+        waiting: dict[Hashable, list[Side]] = defaultdict(list)
+        for side in left:
+            waiting[key(side)].append(side)
+        alone = []
+        for side in right:
+            pairs.append((waiting[key(side)].pop(0), side)) if waiting[key(side)] else alone.append(side)
+        left, right = [side for sides in waiting.values() for side in sides], alone
+    changes = [
+        Change(*pair)
+        for pair in (*pairs, *((side, None) for side in left), *((None, side) for side in right))
+    ]
+    return [each for each in changes if _is_shown(each)]
+
+
+def _sides(verdict: Verdict | None) -> list[Side]:
+    if verdict is None:
+        return []
+    kinds = (("finding", verdict.findings), ("suggestion", verdict.suggestions))
+    return [Side(kind, finding) for kind, findings in kinds for finding in findings]
+
+
+def _is_shown(change: Change) -> bool:
+    is_finding = any(side and side.kind == "finding" for side in (change.before, change.after))
+    return is_finding and (change.name != "changed" or bool(change.details))
+
+
+def diff(
+    before: Path,
+    after: Path,
+    /,
+    *,
+    fail_on: Severity | None = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> int:
+    """Show what two runs of `dialint score` find differently: new, gone and changed findings.
+
+    Parameters
+    ----------
+    before, after
+        Finished outputs of `dialint score`.
+    fail_on
+        Exit with 1 if a finding this severe or more severe is new, and with 3 if none is, but a dialogue that
+        was judged before is missing, or was not judged as a whole.
+    as_json
+        Write JSON.
+    """
+    from dialint.detector.verdict_files import read_verdicts
+
+    totals: dict[str, Counter[str]] = defaultdict(Counter)
+    made_with: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    first: dict[str, Verdict] = {}
+    for verdict in read_verdicts(before):
+        first[verdict.dialogue_id] = verdict
+        made_with[0][_makers(verdict)] += 1
+        for finding in verdict.findings:
+            totals[finding.code]["before"] += 1
+    n_before, n_after = len(first), 0
+    changed: dict[str, list[Change]] = {}
+    lost: dict[str, str] = {}
+    for verdict in read_verdicts(after):
+        n_after += 1
+        made_with[1][_makers(verdict)] += 1
+        for finding in verdict.findings:
+            totals[finding.code]["after"] += 1
+        then = first.pop(verdict.dialogue_id, None)
+        if then is not None and then.quality is not None and verdict.quality is None:
+            lost[verdict.dialogue_id] = _describe_gap(verdict)
+        if verdict.status == "scored" and (changes := compare(then, verdict)):
+            changed[verdict.dialogue_id] = changes
+    lost |= {name: "missing" for name, verdict in first.items() if verdict.quality is not None}
+    for change in (change for changes in changed.values() for change in changes):
+        totals[change.code][change.name] += 1
+    columns = ("before", "after", "new", "gone", "changed")
+    codes = {code: {name: totals[code][name] for name in columns} for code in sorted(totals)}
+    notes = [] if set(made_with[0]) == set(made_with[1]) else [
+        f"made with {' and '.join(sorted(made_with[0]))} before, {' and '.join(sorted(made_with[1]))} after"
+    ]  # fmt: skip
+    if as_json:
+        report = {
+            "kind": "diff",
+            "dialogues": {"before": n_before, "after": n_after},
+            "changes": [each.as_json(name) for name, changes in changed.items() for each in changes],
+            "lost": lost,
+            "codes": codes,
+            "notes": notes,
+        }
+        sys.stdout.write(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    else:
+        for name, changes in changed.items():
+            print_line("\n".join([name, *_lines(changes)]))
+        for name, why in lost.items():
+            print_line(f"{name}\n  not judged any more: {why}")
+        if codes:
+            print_table(("code", *columns), [(code, *map(str, row.values())) for code, row in codes.items()])
+        print_line("; ".join([f"{n_before:,} dialogues before, {n_after:,} after", *notes]))
+    if fail_on is None:
+        return 0
+    if any(each.fails(fail_on) for changes in changed.values() for each in changes):
+        return 1
+    return 3 if lost else 0
+
+
+def _makers(verdict: Verdict) -> str:
+    team = f", overrides {verdict.overrides[:8]}" if verdict.overrides else ""
+    return f"{verdict.release}, taxonomy {verdict.taxonomy}{team}"
+
+
+def _describe_gap(verdict: Verdict) -> str:
+    from dialint.detector.languages import describe_gaps
+
+    return verdict.failure or describe_gaps(verdict)
+
+
+def _lines(changes: Sequence[Change]) -> Iterator[str]:
+    from dialint.app.scoring.reports import finding_lines
+    from dialint.detector.taxonomy import load_taxonomy
+
+    taxonomy = load_taxonomy()
+    for change in changes:
+        side = change.after or change.before
+        assert side is not None
+        head, *more = finding_lines(side.finding, taxonomy)
+        yield f"  {change.name:<8}{head}"
+        yield from (f"          {line}" for line in (more if change.name == "new" else change.details))

@@ -1,0 +1,343 @@
+"""A pytest plugin for builders of bots: a test fails where the bot makes an error.
+
+    from dialint.testing import assert_no_errors
+
+    def test_refund(bot):
+        messages = bot.talk("I want my money back for order 1042.")  # [{"role": ..., "content": ...}, ...]
+        assert_no_errors(messages, fail_on="S2")
+
+pytest loads this module in every project where dialint is installed, so nothing else of dialint, and no other
+library, is imported before a test asserts something or names a log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import pytest
+
+if TYPE_CHECKING:
+    from dialint.app.scoring.options import ScoreConfig
+    from dialint.detector.interface import Detector
+    from dialint.detector.log_profile import LogProfile
+    from dialint.detector.records import Dialogue, Finding, Severity, Verdict
+
+__all__ = ["assert_no_errors"]
+
+Asserted: TypeAlias = "Dialogue | str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any]"
+
+
+def assert_no_errors(dialogue: Asserted, fail_on: Severity = "S2") -> None:
+    """Fail if a finding of `dialint score` is as severe as `fail_on` or more, or not all was judged.
+
+    `dialogue` is a list of messages (OpenAI's form with `tool_calls`, dictionaries or the objects of a client
+    library), a list of finished spans, one record of any log that is read, a `Dialogue`, or the path of a log
+    or of traces. Messages, and dialogues with calls of tools, are taken to have all calls: what the bot
+    claims to have done without one is an error.
+
+    Raises:
+        AssertionError: each error with turn, severity, code, quote and reason. With ``--dialint-baseline``
+            those that the file has are none.
+        DialintError: it cannot be read, or the ini option ``dialint_options`` is wrong.
+    """
+    __tracebackhide__ = True
+    session = _sessions[-1] if _sessions else _Session()
+    problems: list[str] = []
+    heads: list[str] = []  # for the line of pytest's short summary
+    n_known = 0
+    for verdict in _score(dialogue, session):
+        errors = [finding for finding in verdict.findings if finding.severity <= fail_on]
+        if session.baseline is not None and session.item is not None:
+            new = session.baseline.drop_known(session.item, verdict.dialogue_id, errors)
+            errors, n_known = new, n_known + len(errors) - len(new)
+        heads += [f"{error.code} in turn {error.turn}" for error in errors]
+        problems += _describe(verdict, errors)
+    if problems:
+        if n_known:
+            problems.append(f"{n_known} known to the baseline, not shown")
+        if heads:
+            name = session.baseline.name if session.baseline is not None else "FILE"
+            problems.append(f"to accept it: pytest --dialint-baseline {name} --dialint-baseline-update")
+        head = f"{', '.join(heads) or 'not judged'} ({fail_on} or worse fails)"
+        raise AssertionError("\n".join([head, *problems]))
+
+
+def _describe(verdict: Verdict, errors: Sequence[Finding]) -> Iterator[str]:
+    from dialint.app.scoring.reports import finding_lines, visible
+    from dialint.detector.languages import describe_gaps
+    from dialint.detector.taxonomy import load_taxonomy
+
+    if errors or verdict.quality is None:
+        yield visible(verdict.dialogue_id)
+    if verdict.quality is None:
+        yield f"  not judged as a whole: {verdict.failure or describe_gaps(verdict)}"
+    for finding in errors:
+        yield from finding_lines(finding, load_taxonomy())
+
+
+@cache
+def _load(options: tuple[str, ...], folder: Path) -> tuple[ScoreConfig, Detector]:
+    """The detector that options of `dialint score` name, with paths from `folder`; once in a process."""
+    from cyclopts import CycloptsError
+
+    from dialint.app.cli import app
+    from dialint.app.scoring.judging import judged_detector
+    from dialint.app.scoring.options import ScoreConfig
+    from dialint.app.scoring.run import resolve_scan
+    from dialint.detector.engines.judge_engines import open_judge
+    from dialint.detector.errors import ConfigError
+    from dialint.detector.option_ranges import format_usage_error
+    from dialint.detector.pipeline import load_detector
+
+    with contextlib.chdir(folder):
+        try:
+            _, bound, _ = app.parse_args(["score", *options], print_error=False, exit_on_error=False)
+        except CycloptsError as error:
+            format_usage_error(error)
+        if logs := bound.arguments.get("logs"):
+            raise ConfigError("E_OPTION", f"dialint_options: {logs[0]} is no option of dialint score")
+        config = bound.arguments.get("config", ScoreConfig())
+        # A report without suggestions: a scan that may only suggest is not loaded.
+        config = resolve_scan(replace(config, out=Path("report.xml")))
+        if config.judge.judge is None:
+            return config, load_detector(config.detector)
+        return config, judged_detector(None, open_judge(config.judge), config)
+
+
+def _score(dialogue: Asserted, session: _Session) -> list[Verdict]:
+    from dialint.app.scoring.judging import select_codes
+    from dialint.app.scoring.run import select_reported
+    from dialint.detector.log_profile import LOGGED, profile_log
+    from dialint.detector.records import Dialogue
+
+    config, detector = _load(session.options, session.folder)
+    is_path = isinstance(dialogue, str | os.PathLike)
+    dialogues = [dialogue] if isinstance(dialogue, Dialogue) else list(_read(dialogue, config))
+    log = session.profiles.get(id(dialogue))
+    if log is None:
+        turns = [turn for each in dialogues for turn in each.turns]
+        has_tools = any(turn.role == "tool" or turn.tool_calls for turn in turns)
+        is_bots = not isinstance(dialogue, Dialogue | Mapping) or has_tools
+        domain = None if detector.info is None else detector.info.domain
+        log = LOGGED if is_bots and not is_path else profile_log(dialogues, domain)
+    verdicts = detector.with_log(log).verdicts(dialogues)
+    codes, needs_policy = select_codes(config.codes, detector.taxonomy), bool(config.detector.policy)
+    return [select_reported(each, codes, detector.taxonomy, needs_policy=needs_policy) for each in verdicts]
+
+
+def _read(dialogue: Any, config: ScoreConfig) -> Iterator[Dialogue]:
+    """The dialogues of a path, a record, messages or spans.
+
+    Raises:
+        InputRefused: there is none, or one cannot be read.
+    """
+    from dialint.detector.errors import InputRefused
+    from dialint.detector.ingest.outcomes import Counts, Loaded
+    from dialint.detector.ingest.read import open_logs, read
+    from dialint.detector.ingest.sources import spool
+
+    if isinstance(dialogue, str | os.PathLike):
+        sources = open_logs([os.fspath(dialogue)])
+    else:
+        records = [dialogue]
+        if not isinstance(dialogue, Mapping):
+            records = [{"id": "messages", "messages": list(dialogue)}]
+            if any(hasattr(each, "to_json") for each in dialogue):
+                records = [json.loads(each.to_json()) for each in dialogue]
+        lines = [json.dumps(record, default=_as_json).encode() + b"\n" for record in records]
+        sources = [spool("dialogue", "dialogue", lambda file: file.writelines(lines))]
+    for outcome in read(sources, replace(config.read, max_bad=1.0), Counts()):
+        if not isinstance(outcome, Loaded):
+            raise InputRefused(
+                outcome.code, "{file}, line {line}, {path}: found {found}; expected {expected}",
+                file=outcome.file, line=outcome.line, path=outcome.path or "record",
+                found=outcome.found, expected=outcome.expected,
+            )  # fmt: skip
+        yield outcome.dialogue
+
+
+def _as_json(message: Any) -> Any:
+    """A message of a client library: pydantic records in OpenAI's, Anthropic's and LangChain's."""
+    if hasattr(message, "model_dump"):
+        return message.model_dump(mode="json", exclude_none=True)
+    raise TypeError(f"a {type(message).__name__} is no message: expected dictionaries with role and content")
+
+
+class Entry(NamedTuple):
+    """A finding in a baseline, a line of JSON. It is known again by all but its severity and turn. No record
+    of pydantic, which would cost every start of pytest."""
+
+    test: str
+    dialogue: str
+    code: str
+    quote: str
+    severity: str
+    turn: int
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        return self[:4]
+
+
+@dataclass
+class Baseline:
+    """The findings that a team has accepted, by test. It sees the reports of all tests, those of the
+    processes of pytest-xdist as well."""
+
+    name: str
+    path: Path
+    is_updated: bool
+    known: dict[str, list[Entry]]
+    results: dict[str, list[Entry]] = field(default_factory=dict)
+    """Of the tests that passed."""
+
+    def drop_known(self, item: pytest.Item, dialogue: str, errors: Iterable[Finding]) -> list[Finding]:
+        """The errors that are not in the file; none where it is updated. All are noted."""
+        from dialint.app.commands.diff import quote_words
+
+        known = Counter(entry.key for entry in self.known.get(item.nodeid, ()))
+        new, entries = [], item.stash.setdefault(_ENTRIES, [])
+        for error in errors:
+            quote = hashlib.sha256(quote_words(error.quote).encode()).hexdigest()[:16]
+            entry = Entry(item.nodeid, dialogue, error.code, quote, error.severity, error.turn)
+            entries.append(entry)
+            if not self.is_updated and sum(each.key == entry.key for each in entries) > known[entry.key]:
+                new.append(error)
+        return new
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+        report = yield
+        if call.when == "call":
+            report.dialint = [list(entry) for entry in item.stash.get(_ENTRIES, ())]
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.results[report.nodeid] = [Entry(*entry) for entry in getattr(report, "dialint", ())]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.is_updated and not hasattr(session.config, "workerinput"):
+            after = {**self.known, **self.results}
+            lines = [json.dumps(each._asdict(), ensure_ascii=False) for each in sorted(_flat(after))]
+            self.path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """What is new in the file, and what of it no passed test has any more."""
+        before = {test: entries for test, entries in self.known.items() if test in self.results}
+        old, now = (Counter(each.key for each in _flat(side)) for side in (before, self.results))
+        changes = {"accepted": now - old, "gone": old - now} if self.is_updated else {"gone": old - now}
+        if any(changes.values()):
+            terminalreporter.section(f"dialint baseline {self.name}", "-")
+        for name, entries in changes.items():
+            for test, dialogue, code, quote in sorted(entries.elements()):
+                terminalreporter.line(f"{name}: {test} {dialogue} {code} {quote}")
+        if changes["gone"] and not self.is_updated:
+            terminalreporter.line("--dialint-baseline-update removes what is gone")
+
+
+def _flat(by_test: Mapping[str, Iterable[Entry]]) -> list[Entry]:
+    return [entry for entries in by_test.values() for entry in entries]
+
+
+def _read_baseline(path: Path) -> dict[str, list[Entry]]:
+    known: dict[str, list[Entry]] = defaultdict(list)
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        try:
+            entry = Entry(**json.loads(line))
+        except (TypeError, ValueError):
+            raise pytest.UsageError(f"{path}, line {number}: no line of a baseline") from None
+        known[entry.test].append(entry)
+    return known
+
+
+@dataclass
+class _Session:
+    """A run of pytest; the defaults serve where there is none."""
+
+    options: tuple[str, ...] = ()
+    folder: Path = field(default_factory=Path.cwd)
+    baseline: Baseline | None = None
+    item: pytest.Item | None = None
+    profiles: dict[int, LogProfile] = field(default_factory=dict)
+    """What the log of a `logged_dialogue` says of it, by the dialogue's `id()`."""
+
+
+_sessions: list[_Session] = []
+"""The innermost last: a test may run pytest in its process."""
+_ENTRIES = pytest.StashKey[list[Entry]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("dialint")
+    group.addoption(
+        "--dialint-baseline",
+        metavar="FILE",
+        help="assert_no_errors fails on findings only that are not in this file (from the rootdir)",
+    )
+    group.addoption(
+        "--dialint-baseline-update",
+        action="store_true",
+        help="write what assert_no_errors finds to the baseline; tests that did not pass keep their entries",
+    )
+    parser.addini(
+        "dialint_options",
+        "options of dialint score by which assert_no_errors judges, such as --policy FILE (from the rootdir)",
+        type="args",
+        default=[],
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "dialint_logs(*paths): logs or traces; a test with logged_dialogue runs once for each dialogue",
+    )
+    name, is_updated = config.getoption("dialint_baseline"), config.getoption("dialint_baseline_update")
+    baseline = None
+    if name is None and is_updated:
+        raise pytest.UsageError("--dialint-baseline-update needs --dialint-baseline FILE")
+    if name is not None:
+        path = config.rootpath / name
+        if not path.exists() and not is_updated:
+            raise pytest.UsageError(f"{path}: no such baseline; --dialint-baseline-update writes it")
+        baseline = Baseline(name, path, is_updated, _read_baseline(path) if path.exists() else {})
+        config.pluginmanager.register(baseline, "dialint-baseline")
+    _sessions.append(_Session(tuple(config.getini("dialint_options")), config.rootpath, baseline))
+
+
+def pytest_unconfigure() -> None:
+    if _sessions:
+        _sessions.pop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    _sessions[-1].item = item
+    item.stash[_ENTRIES] = []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each dialogue of a log."""
+    if "logged_dialogue" not in metafunc.fixturenames:
+        return
+    from dialint.detector.log_profile import profile_log
+
+    mark = metafunc.definition.get_closest_marker("dialint_logs")
+    if mark is None:
+        pytest.fail("logged_dialogue needs @pytest.mark.dialint_logs(LOG, ...)", pytrace=False)
+    session = _sessions[-1]
+    config, detector = _load(session.options, session.folder)
+    dialogues = [each for path in mark.args for each in _read(session.folder / path, config)]
+    log = profile_log(dialogues, None if detector.info is None else detector.info.domain)
+    session.profiles |= dict.fromkeys(map(id, dialogues), log)
+    metafunc.parametrize("logged_dialogue", dialogues, ids=[each.id for each in dialogues])
