@@ -41,8 +41,8 @@ def assert_no_errors(dialogue: Asserted, fail_on: Severity = "S2") -> None:
 
     `dialogue` is a list of messages (OpenAI's form with `tool_calls`, dictionaries or the objects of a client
     library), a list of finished spans, one record of any log that is read, a `Dialogue`, or the path of a log
-    or of traces. Messages, and dialogues with calls of tools, are taken to have all calls: what the bot
-    claims to have done without one is an error.
+    or of traces. What a test has of a bot is taken to hold all calls of tools: what the bot claims to have
+    done without one is an error. In a log of a path that is as `dialint score` takes it.
 
     Raises:
         AssertionError: each error with turn, severity, code, quote and reason. With ``--dialint-baseline``
@@ -80,6 +80,8 @@ def _describe(verdict: Verdict, errors: Sequence[Finding]) -> Iterator[str]:
         yield visible(verdict.dialogue_id)
     if verdict.quality is None:
         yield f"  not judged as a whole: {verdict.failure or describe_gaps(verdict)}"
+        if verdict.failure is None:
+            yield "  pytest's ini option dialint_options = --codes V2,M2 asks for these codes only"
     for finding in errors:
         yield from finding_lines(finding, load_taxonomy())
 
@@ -124,11 +126,9 @@ def _score(dialogue: Asserted, session: _Session) -> list[Verdict]:
     dialogues = [dialogue] if isinstance(dialogue, Dialogue) else list(_read(dialogue, config))
     log = session.profiles.get(id(dialogue))
     if log is None:
-        turns = [turn for each in dialogues for turn in each.turns]
-        has_tools = any(turn.role == "tool" or turn.tool_calls for turn in turns)
-        is_bots = not isinstance(dialogue, Dialogue | Mapping) or has_tools
+        has_bot = any(turn.role in ("bot", "tool") for each in dialogues for turn in each.turns)
         domain = None if detector.info is None else detector.info.domain
-        log = LOGGED if is_bots and not is_path else profile_log(dialogues, domain)
+        log = LOGGED if has_bot and not is_path else profile_log(dialogues, domain)
     verdicts = detector.with_log(log).verdicts(dialogues)
     codes, needs_policy = select_codes(config.codes, detector.taxonomy), bool(config.detector.policy)
     return [select_reported(each, codes, detector.taxonomy, needs_policy=needs_policy) for each in verdicts]
