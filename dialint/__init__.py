@@ -21,8 +21,9 @@ detector once:
 
 Everything that dialint refuses is raised as a `DialintError` with a `code` and a `message`.
 
-The names below are the public interface; the other modules of `dialint` may change between versions. They are
-imported at first use, so that ``import dialint`` stays light.
+The names below are the public interface, with `dialint.testing`, the plugin of pytest; the other modules of
+`dialint` may change between versions. The names are imported at first use, so that ``import dialint`` stays
+light.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, ToolCall, Turn
@@ -86,18 +88,57 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def test_red_says_what_is_wrong_and_green_is_quiet(project: Project) -> None:
-    project.write_bot(GREETING, CLAIM)
+PAGE = (ROOT / "docs/howto/test_a_bot.md").read_text()
+
+
+def test_the_project_of_the_page_is_red_as_it_says_and_green_when_mended(project: Project) -> None:
+    for name, text in re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
+        (project.folder / name).write_text(text)
+    code, output = project.pytest("--dialint-baseline", "a.jsonl", "--dialint-baseline-update")
+    assert code == 0, output
+    assert (project.folder / "a.jsonl").read_text() in PAGE
     code, output = project.pytest()
     assert code == 1, output
-    assert "1 failed, 2 passed" in output
+    assert "".join(line for line in output.splitlines(keepends=True) if line.startswith("E ")) in PAGE
     assert "FAILED test_bot.py::test_refund - AssertionError: R3 in turn 3 (S2 or worse fails)" in output
-    lines = [line.removeprefix("E").strip() for line in output.splitlines() if line.startswith("E ")]
-    assert lines[1] == "messages"
-    assert lines[2].startswith("turn 3  S1  R3 Claims done when not  0.")
-    assert lines[2].endswith("“I have refunded order 1042.”")
-    assert "no tool was called that could do it" in lines[3]
-    assert lines[4] == "to accept it: pytest --dialint-baseline FILE --dialint-baseline-update"
+    mended = (
+        (project.folder / "bot.py").read_text().replace("I have refunded order 1042.", "It was delivered.")
+    )
+    (project.folder / "bot.py").write_text(mended)
+    code, output = project.pytest()
+    assert (code, "1 passed" in output) == (0, True), output
+
+
+def test_the_action_scores_by_its_inputs(tmp_path: Path) -> None:
+    """Its steps but for the installation, as the runner starts them."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    (step,) = (each for each in action["runs"]["steps"] if each.get("id") == "score")
+    values = {"LOGS": "*.jsonl more", "FAIL_ON": action["inputs"]["fail-on"]["default"], "OPTIONS": ""}
+    assert set(step["env"]) == set(values)
+    for name in ("more", "temp"):
+        (tmp_path / name).mkdir()
+    for name, text in (("a.jsonl", SLOT), ("more/b.jsonl", SECRET[1])):
+        turns = [{"role": "customer", "text": "Hello?"}, {"role": "agent", "text": text}]
+        (tmp_path / name).write_text(json.dumps({"dialogue_id": name, "turns": turns}) + "\n")
+
+    def run(**changed: str) -> int:
+        environment = {
+            "PYTHONPATH": str(ROOT),
+            "RUNNER_TEMP": str(tmp_path / "temp"),
+            "GITHUB_OUTPUT": str(tmp_path / "output"),
+        }
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], cwd=tmp_path, check=False,
+            env={**os.environ, **environment, "PATH": path, **values, **changed}, capture_output=True,
+        ).returncode  # fmt: skip
+
+    assert run() == 1
+    name, _, sarif = (tmp_path / "output").read_text().strip().partition("=")
+    assert action["outputs"][name]["value"] == "${{ steps.score.outputs.sarif }}"
+    results = json.loads(Path(sarif).read_text())["runs"][0]["results"]
+    assert [each["ruleId"] for each in results] == ["M2", "V2"]
+    assert run(OPTIONS="--scan off --codes T") == 0
 
 
 @pytest.mark.slow
