@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -215,15 +215,17 @@ class Baseline:
         return new
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if call.when == "call":
-            report.dialint = [list(entry) for entry in item.stash.get(_ENTRIES, ())]
+            report.__dict__[_NAME] = [list(entry) for entry in item.stash.get(_ENTRIES, ())]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed:
-            self.results[report.nodeid] = [Entry(*entry) for entry in getattr(report, "dialint", ())]
+            self.results[report.nodeid] = [Entry(*entry) for entry in getattr(report, _NAME, ())]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.is_updated and not hasattr(session.config, "workerinput"):
@@ -253,9 +255,11 @@ def _read_baseline(path: Path) -> dict[str, list[Entry]]:
     known: dict[str, list[Entry]] = defaultdict(list)
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         try:
-            entry = Entry(**json.loads(line))
+            entry: Entry | None = Entry(**json.loads(line))
         except (TypeError, ValueError):
-            raise pytest.UsageError(f"{path}, line {number}: no line of a baseline") from None
+            entry = None
+        if entry is None or [type(each) for each in entry] != [str] * 5 + [int]:
+            raise pytest.UsageError(f"{path}, line {number}: no line of a baseline")
         known[entry.test].append(entry)
     return known
 
@@ -274,7 +278,7 @@ class _Session:
 
 _sessions: list[_Session] = []
 """The innermost last: a test may run pytest in its process."""
-_ENTRIES = pytest.StashKey[list[Entry]]()
+_ENTRIES, _NAME = pytest.StashKey[list[Entry]](), "dialint_entries"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

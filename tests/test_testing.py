@@ -16,7 +16,7 @@ import yaml
 
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, ToolCall, Turn
-from dialint.testing import assert_no_errors
+from dialint.testing import _read_baseline, assert_no_errors
 
 ROOT = Path(__file__).parents[1]
 
@@ -91,7 +91,10 @@ def project(tmp_path: Path) -> Project:
 PAGE = (ROOT / "docs/howto/test_a_bot.md").read_text()
 
 
-def test_the_project_of_the_page_is_red_as_it_says_and_green_when_mended(project: Project) -> None:
+(LINE,) = re.findall(r'^\{"test".*', PAGE, re.MULTILINE)
+
+
+def test_the_project_of_the_page_is_red_as_it_says_and_green_once_accepted(project: Project) -> None:
     for name, text in re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
         (project.folder / name).write_text(text)
     code, output = project.pytest("--dialint-baseline", "a.jsonl", "--dialint-baseline-update")
@@ -101,12 +104,6 @@ def test_the_project_of_the_page_is_red_as_it_says_and_green_when_mended(project
     assert code == 1, output
     assert "".join(line for line in output.splitlines(keepends=True) if line.startswith("E ")) in PAGE
     assert "FAILED test_bot.py::test_refund - AssertionError: R3 in turn 3 (S2 or worse fails)" in output
-    mended = (
-        (project.folder / "bot.py").read_text().replace("I have refunded order 1042.", "It was delivered.")
-    )
-    (project.folder / "bot.py").write_text(mended)
-    code, output = project.pytest()
-    assert (code, "1 passed" in output) == (0, True), output
 
 
 def test_the_action_scores_by_its_inputs(tmp_path: Path) -> None:
@@ -276,6 +273,14 @@ def test_what_was_not_judged_is_not_clean() -> None:
         assert_no_errors([{"role": "assistant", "content": 5}])
     with pytest.raises(TypeError, match="a object is no message"):
         assert_no_errors([object()])
+
+
+@pytest.mark.parametrize("line", ["", "{", "<<<<<<< HEAD", "[]", '{"test": "a"}', f"{LINE[:-2]}null}}"])
+def test_a_damaged_baseline_is_refused_with_its_line(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "accepted.jsonl"
+    path.write_text(f"{LINE}\n{line}\n")
+    with pytest.raises(pytest.UsageError, match=r"accepted.jsonl, line 2: no line of a baseline"):
+        _read_baseline(path)
 
 
 def test_the_package_offers_the_plugin() -> None:
