@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from dialint.app.output import print_line, print_table
+from dialint.detector.records import Severity
 
 if TYPE_CHECKING:
-    from dialint.detector.records import Finding, Severity, Verdict
+    from dialint.detector.records import Finding, Verdict
 
 COMPARED = ("turn", "severity", "fault", "quote")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dialint.app.cli import app
 from dialint.app.commands.diff import compare, diff, quote_words
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
@@ -45,7 +46,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def printed(capsys: pytest.CaptureFixture[str], before: Path, after: Path, **options: Any) -> tuple[int, str]:
     capsys.readouterr()
-    code = diff(before, after, **options)
+    words = [
+        f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}")
+        for name, value in options.items()
+    ]
+    code = app(["diff", str(before), str(after), *words], result_action="return_value")
     return code, capsys.readouterr().out
 
 
@@ -86,7 +91,7 @@ def test_new_gone_and_moved_findings_stand_by_dialogue(capsys: pytest.CaptureFix
     assert printed(capsys, after, before, fail_on="S1")[0] == 0, "M2 is S2"
     assert printed(capsys, after, before, fail_on="S2")[0] == 1
 
-    code, text = printed(capsys, before, after, as_json=True)
+    code, text = printed(capsys, before, after, json=True)
     report = json.loads(text)
     assert (code, report["kind"], report["dialogues"]) == (0, "diff", {"before": 3, "after": 3})
     assert [(each["dialogue_id"], each["change"]) for each in report["changes"]] == [
