@@ -178,13 +178,13 @@ class LabelerTest:
 class Alternative:
     """A model in the place of each person in turn. `people` and `model` are the shares of their answers that
     are the plurality of the same others, `difference` that of the two; `agreement` is the model's with one
-    person on each label, `refused` whether one of them is surely too low; `labelers` has the tests."""
+    person on each label, `refused` the labels on which it is surely too low; `labelers` has the tests."""
 
     people: Estimate
     model: Estimate
     difference: Estimate
     agreement: Mapping[str, Estimate]
-    refused: bool
+    refused: tuple[str, ...]
     labelers: Mapping[str, LabelerTest]
 
 
@@ -209,13 +209,14 @@ def compare_with_model(
     def below(sums: Floats) -> Floats:
         return np.asarray(_share(sums) - (1 - epsilon) * _share(sums[:, 2:]), float)
 
-    votes, agreement, refused = answers.votes(), dict[str, Estimate](), False
+    votes, agreement, refused = answers.votes(), dict[str, Estimate](), tuple[str, ...]()
     for label, name in enumerate(answers.labels):
         says, n_label = given == label, votes[:, label]
         with_model = np.column_stack([2 * says * n_label, says * votes.sum(axis=1) + n_label])
         rows = _sum_rows(np.hstack([with_model, _pairs_with(votes, label)]), dialogues)
         agreement[name] = bootstrap_estimate(rows[:, :2], _share, rounds, limits=SHARE)
-        refused |= bootstrap_estimate(rows, below, rounds, limits=(-1.0, 1.0)).high < 0
+        if bootstrap_estimate(rows, below, rounds, limits=(-1.0, 1.0)).high < 0:
+            refused += (name,)
     tests = _test_labelers(answers, given, epsilon)
     return Alternative(people, instead_of, difference, agreement, refused, tests)
 

@@ -203,8 +203,10 @@ def agreement_rows(report: Report) -> list[list[str]]:
             value = "-" if figure["value"] is None else f"{figure['value']:.3f}"
             table.append([code or "-", name, value, interval, str(figure["n"])])
         if "model" in figures:
-            won = "wins over {won} of {tested}".format(**figures["model"])
-            table.append([code or "-", "may the model stand in", figures["model"]["may_stand_in"], won, ""])
+            model = figures["model"]
+            won = f"wins over {model['won']} of {model['tested']}"
+            won += f", but fails on {' '.join(model['refused'])}" if model["refused"] else ""
+            table.append([code or "-", "may the model stand in", model["may_stand_in"], won, ""])
     return table
 
 

@@ -228,6 +228,7 @@ def test_a_model_as_good_as_people_may_stand_in_and_a_worse_one_may_not() -> Non
     }  # fmt: skip
     # by the share of wins alone it would pass: most of what one person marks the others do not
     assert all(each.won == each.tested for each in decisions["finds nothing"])
+    assert all(each.refused == ("yes",) for each in compared if each is not None)
 
 
 def test_a_model_is_compared_in_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
