@@ -9,7 +9,7 @@ read them from then on), a new code, and an accusation of the same words that wa
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -84,9 +84,8 @@ class VerdictChange:
 class RulesPreview:
     """What the new rules do, pairs before and after. `verdicts` were read; `qualities` of them have a
     quality, with these sums, and `changed` of these another one. `flagged` and `serious` are dialogues with a
-    finding, and with one of S1 or S2; `agents` those of each agent, and with a finding. Of `gold`, the
-    answers that control tasks know, some are of `dropped` codes, or of codes of another meaning, to `reread`;
-    `right` are those that the verdicts agree with, of the `judged` ones."""
+    finding, and with one of S1 or S2; `stale_gold` known answers are of codes that are dropped or get another
+    meaning."""
 
     verdicts: int = 0
     qualities: int = 0
@@ -95,13 +94,8 @@ class RulesPreview:
     flagged: list[int] = field(default_factory=_pair)
     serious: list[int] = field(default_factory=_pair)
     codes: dict[str, CodeChange] = field(default_factory=dict)
-    agents: dict[str, list[int]] = field(default_factory=dict)
     changes: list[VerdictChange] = field(default_factory=list)
-    gold: int = 0
-    dropped: int = 0
-    reread: int = 0
-    judged: int = 0
-    right: list[int] = field(default_factory=_pair)
+    stale_gold: int = 0
     undecided: Counter[str] = field(default_factory=Counter)
 
     def change_of(self, code: str) -> CodeChange:
@@ -118,18 +112,13 @@ def preview_rules(
     after: NewRules,
     verdicts: Iterable[Verdict],
     dialogues: Mapping[str, Dialogue] | None = None,
-    gold: Mapping[tuple[str, int, str], bool] | None = None,
+    gold: Iterable[str] = (),
 ) -> RulesPreview:
     """Compute what rules do to stored verdicts that were made with the taxonomy `before`. `dialogues` are
-    those that policies are tried on; `gold` says of dialogue, turn and code whether there is the error."""
+    those that policies are tried on, `gold` the codes of known answers."""
     result = RulesPreview()
-    known: dict[str, dict[Place, bool]] = defaultdict(dict)
-    for (name, turn, code), present in (gold or {}).items():
-        known[name][turn, code] = present
-        result.gold += 1
-        entry = after.taxonomy.codes.get(code)
-        result.dropped += entry is None
-        result.reread += entry is not None and _meaning(entry) != _meaning(before.codes.get(code))
+    codes = after.taxonomy.codes
+    result.stale_gold = sum(_meaning(codes.get(code)) != _meaning(before.codes.get(code)) for code in gold)
     for verdict in verdicts:
         if verdict.status == "failed":
             continue
@@ -161,11 +150,6 @@ def preview_rules(
         if was != now or (quality is not None and quality[0] != quality[1]):
             lost, gained = (tuple(sorted(one.keys() - two.keys())) for one, two in ((was, now), (now, was)))
             result.changes.append(VerdictChange(verdict.dialogue_id, lost, gained, quality))
-        for place, present in known.get(verdict.dialogue_id, {}).items():
-            if place[1] in after.taxonomy.codes:
-                result.judged += 1
-                result.right[0] += (place in was) == present
-                result.right[1] += (place in now) == present
     return result
 
 
@@ -178,10 +162,6 @@ def _count(result: RulesPreview, verdict: Verdict, sides: Sequence[Mapping[Place
         result.serious[side] += not set(findings.values()).isdisjoint(SERIOUS)
         for _, code in findings:
             result.change_of(code).findings[side] += 1
-        if verdict.agent is not None:
-            of_agent = result.agents.setdefault(verdict.agent, [0, 0, 0])
-            of_agent[0] += not side
-            of_agent[1 + side] += bool(findings)
     was, now = sides
     for place in was.keys() & now.keys():
         result.change_of(place[1]).moved += was[place] != now[place]

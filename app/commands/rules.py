@@ -40,8 +40,6 @@ class RulesConfig:
     """The new policies, all that shall apply; needs --log."""
     log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """The logs that were scored, for --policy."""
-    gold: Path | None = None
-    """Gold, as `dialint label gold` imports it: known answers of dialogues that were scored."""
     release: Path | None = None
     """Folder of the release that made the verdicts; without it the embedded one."""
     out: Path | None = None
@@ -56,7 +54,7 @@ class RulesConfig:
 
 
 def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
-    """Show which verdicts, rates and control tasks new rules would change, without scoring anything.
+    """Show which verdicts and rates new rules would change, without scoring anything.
 
     Parameters
     ----------
@@ -85,18 +83,7 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
     policies = load_policies(config.policy) if config.policy else None
     is_far = overrides is not None and any(map(_is_far, verdicts))
     new = NewRules(after, codes, overrides, policies, is_far)
-    gold = {}
-    if config.gold is not None:
-        from dialint.labeling.store.gold import read_gold_file
-
-        gold = {(one.dialogue, one.turn, one.code): one.present for one in read_gold_file(config.gold)}
-    preview = preview_rules(
-        before,
-        new,
-        _read(verdicts, before.version, release),
-        _load_dialogues(config),
-        gold,
-    )
+    preview = preview_rules(before, new, _read(verdicts, before.version, release), _load_dialogues(config))
     _show(preview)
     if config.out is not None:
         content = TypeAdapter(RulesPreview).dump_python(preview, mode="json")
@@ -170,19 +157,5 @@ def _show(preview: RulesPreview) -> None:
     ]
     if rows:
         print_table(("code", "findings", "then", "suggestions", "then", "other severity"), rows)
-    agents = {name: row for name, row in sorted(preview.agents.items()) if row[1] != row[2]}
-    if agents:
-        most = sorted(agents, key=lambda name: -abs(agents[name][1] - agents[name][2]) / agents[name][0])[:10]
-        print_line(f"{len(agents):,} of {len(preview.agents):,} agents have another rate; most so:")
-        print_table(
-            ("agent", "dialogues", "with a finding", "then"),
-            [(name, *(f"{value:,}" for value in agents[name])) for name in most],
-        )
-    if preview.gold:
-        print_line(
-            f"gold: {preview.gold:,} answers, {preview.dropped:,} of codes that are dropped, "
-            f"{preview.reread:,} to be read again, as the code has another meaning; of {preview.judged:,} in "
-            f"these verdicts {preview.right[0]:,} are right, then {preview.right[1]:,}"
-        )
     for reason, count in (+preview.undecided).most_common():
         print_line(f"not decided again, left as stored: {count:,} x {reason}")

@@ -12,7 +12,7 @@ from outputs import finished
 
 from dialint.app.commands.rules import RulesConfig, rules
 from dialint.detector.calibration import NaturalThreshold
-from dialint.detector.errors import ConfigError, InputRefused, ReleaseRefused
+from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.overrides import LogContract, Overrides, SourceContract
@@ -59,10 +59,9 @@ LOWER = Overrides(release="embedded-7", thresholds={"C1": 0.3, "I2": 0.4})
 
 def test_a_demotion_takes_accusations_back_and_its_end_returns_them() -> None:
     before = verdict("a", finding("L1", CHECKED), agent="ada")
-    there = preview(DEMOTED, before, gold={("a", 1, "L1"): False, ("a", 1, "C1"): False})
+    there = preview(DEMOTED, before)
     assert changed(there) == {"L1": ([1, 0], [0, 1])}
-    assert (there.flagged, there.agents["ada"], there.mean) == ([1, 0], [1, 1, 0], (92.0, 100.0))
-    assert (there.gold, there.judged, there.right) == (2, 2, [1, 2])
+    assert (there.flagged, there.mean) == ([1, 0], (92.0, 100.0))
     (change,) = there.changes
     assert (change.dialogue, change.lost, change.gained) == ("a", ((1, "L1"),), ())
     kept = {"L1": {"check": SourceContract(threshold=0.5, right=40, n=40)}}
@@ -101,10 +100,8 @@ def test_a_code_of_another_meaning_asks_for_its_gold_to_be_read_again() -> None:
             code["definition"] = "Another." if code["code"] == "L1" else code["definition"]
     content["categories"] = [each for each in content["categories"] if each["code"] != "C"]
     after = NewRules(type(TAXONOMY).model_validate_json(json.dumps(content)))
-    result = preview_rules(
-        TAXONOMY, after, [verdict("a", finding("C1"))], gold={("a", 1, "L1"): True, ("a", 1, "C1"): True}
-    )
-    assert (result.gold, result.reread, result.dropped, result.judged) == (2, 1, 1, 1)
+    result = preview_rules(TAXONOMY, after, [verdict("a", finding("C1"))], gold=["L1", "C1", "T1"])
+    assert result.stale_gold == 2
     assert (result.codes["C1"].findings, result.mean) == ([1, 0], (75.0, 100.0))
 
 
@@ -158,10 +155,9 @@ def test_the_command_reads_files_and_says_what_is_wrong(
     file = finished(tmp_path, [verdict("a", finding("L1", CHECKED), agent="ada"), verdict("b")])
     overrides, out = tmp_path / "o.yaml", tmp_path / "o.json"
     overrides.write_text("release: embedded-7\ndemoted: {L1: seldom right}\n")
-    rules(file, config=RulesConfig(overrides=overrides, gold=SAMPLE / "gold.csv", out=out))
+    rules(file, config=RulesConfig(overrides=overrides, out=out))
     shown = capsys.readouterr().out
     assert "2 verdicts read, 1 would change" in shown
-    assert "gold: 12 answers" in shown
     assert [each["dialogue"] for each in json.loads(out.read_text())["changes"]] == ["a"]
     with pytest.raises(ConfigError, match="name new rules"):
         RulesConfig()
@@ -177,8 +173,6 @@ def test_the_command_reads_files_and_says_what_is_wrong(
     new.write_text((Path("detector/taxonomy.yaml")).read_text().replace("version: 1.2.0", "version: 1.2.9"))
     with pytest.raises(ConfigError, match=r"made with taxonomy 1\.2\.0, not 1\.2\.9; --before"):
         rules(file, config=RulesConfig(taxonomy=new, before=new))
-    with pytest.raises(InputRefused, match="E_CSV"):
-        rules(file, config=RulesConfig(taxonomy=new, gold=new))
 
 
 @pytest.mark.slow

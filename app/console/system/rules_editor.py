@@ -113,8 +113,8 @@ def show_taxonomy_editor(store: Store, account: Account, in_use: Taxonomy) -> No
 
         def preview() -> RulesPreview:
             stored = documents.list_newest_verdicts(store, account.id, N_PREVIEWED)
-            known = {(one.dialogue, one.turn, one.code): one.present for one in list_gold(store, account.id)}
-            return preview_rules(in_use, NewRules(after), stored, gold=known)
+            gold = [one.code for one in list_gold(store, account.id)]
+            return preview_rules(in_use, NewRules(after), stored, gold=gold)
 
         _show_saving(store, account, "taxonomy", documents.TAXONOMY, dump_taxonomy(after), preview)
 
@@ -280,7 +280,7 @@ def _show_taxonomy_preview(preview: RulesPreview) -> None:
             before=show_number(preview.mean[0], "0.0"), after=show_number(preview.mean[1], "0.0")
         )
         lines = [n, changed, means]
-        if n_gold := preview.dropped + preview.reread:
+        if n_gold := preview.stale_gold:
             text = ngettext(
                 "{n} control question to be read again", "{n} control questions to be read again", n_gold
             )
