@@ -9,7 +9,7 @@ follows a campaign or a season is a change, too.
 
 The audit is watched by a CUSUM for Bernoulli trials, one a dialogue: the share of its findings that were
 overturned. It looks for doubled odds. Its in-control rate is the upper 90 % limit of the reference's, so that
-the stated run length holds in spite of the estimate; its limit is the least one that has that run length.
+the stated run length holds for nine in ten references; its limit is the least one that has that run length.
 
 Source: Yurdakul and Naranjo 2020 (PSI); Westfall and Young 1993, chapter 2 (permutation), Holm 1979;
 Reynolds and Stoumbos 1999 (Bernoulli CUSUM), Brook and Evans 1972 (run length), Gandy and Kvaloy 2013
@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +81,8 @@ def read_item(verdict: Verdict, decisions: Decisions) -> Item:
 class Measure:
     """A measure in the reference and in another period, with the number of its values. In 95 % of draws
     without a change PSI and distance are up to their `_by_chance`; `p_value` is that of the surer of both,
-    corrected for all tests of the run; `is_sure`: it is within the level, and `drifted` if the PSI is not
-    below the least one, too. `bins` are names with the share before and after."""
+    corrected for all tests of the run. `state` is "drift" if that is within the level, but "small" if the PSI
+    is below the least one. `bins` are names with the share before and after."""
 
     name: str
     before: int
@@ -92,8 +92,7 @@ class Measure:
     wasserstein: float | None
     wasserstein_by_chance: float | None
     p_value: float
-    is_sure: bool
-    drifted: bool
+    state: Literal["drift", "small", "no"]
     bins: tuple[tuple[str, float, float], ...]
 
 
@@ -125,25 +124,21 @@ def compare_periods(
         for _, statistics in rows
         for values in statistics
     ]
-    adjusted = iter(_holm(p_values))
+    adjusted, n_before = iter(_holm(p_values)), len(periods[0])
     compared = []
     for (_, counts), rows in zip(tables, results, strict=True):
-        sides = [part.sum(axis=0) for part in np.split(counts, [len(periods[0])])]
         measures = []
         for column, statistics in rows:
             p_value = float(min(next(adjusted) for _ in statistics))
-            before, after = (side[column.start : column.end] for side in sides)
+            own = counts[:, column.start : column.end]
+            before, after = own[:n_before].sum(axis=0), own[n_before:].sum(axis=0)
             shares = zip(column.labels, before / before.sum(), after / after.sum(), strict=True)
             psi, *distance = [(float(each[0]), float(np.nanquantile(each, 0.95))) for each in statistics]
             measures.append(
                 Measure(
-                    name=column.name, before=int(before.sum()), after=int(after.sum()),
-                    psi=psi[0], psi_by_chance=psi[1],
-                    wasserstein=distance[0][0] if distance else None,
-                    wasserstein_by_chance=distance[0][1] if distance else None,
-                    p_value=p_value, is_sure=p_value <= level,
-                    drifted=p_value <= level and psi[0] >= least,
-                    bins=tuple((name, float(old), float(new)) for name, old, new in shares),
+                    column.name, int(before.sum()), int(after.sum()), *psi, *(distance or [(None, None)])[0],
+                    p_value, "no" if p_value > level else "drift" if psi[0] >= least else "small",
+                    tuple((name, float(old), float(new)) for name, old, new in shares),
                 )
             )  # fmt: skip
         compared.append(measures)

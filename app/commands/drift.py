@@ -6,9 +6,8 @@ with the first (`dialint.eval.drift`). Exit codes: 0 no drift, 1 drift, 2 the in
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
@@ -22,7 +21,7 @@ from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.option_ranges import command_options
 
 if TYPE_CHECKING:
-    from dialint.eval.drift import Decisions, Item
+    from dialint.eval.drift import Cusum, Decisions, Item
     from dialint.labeling.annotation import Annotation
 
 KINDS = ("crowd", "reviewer", "appeal", "expert")
@@ -37,8 +36,8 @@ class DriftConfig:
     """week, file, or dates (2026-11-01) at which a new period begins, by the day a dialogue began. Without
     it several files are one period each, in their order, and one file is compared by week."""
     audit: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = ()
-    """What people decided of findings: judged sheets of `dialint eval spot-check`, files of
-    `dialint export annotations`, or labels (.jsonl), in which probability 0 overturns a finding."""
+    """What people decided of findings: judged sheets of `dialint eval spot-check`, and files of
+    `dialint export annotations`."""
     level: Annotated[float, Field(ge=0.001, le=0.2)] = 0.05
     """Share of runs without any change that may end in an alarm all the same; the CUSUM has its own."""
     least: Annotated[float, Field(ge=0)] = 0.02
@@ -64,8 +63,7 @@ def drift(*verdicts: Path, config: DriftConfig | None = None) -> int:
     """
     config = config or DriftConfig()
     from dialint.detector.artifacts import atomic_file, require_new_files, write_json
-    from dialint.detector.verdict_files import read_verdicts
-    from dialint.eval.drift import MIN_DIALOGUES, compare_periods, read_item, watch_overturned
+    from dialint.eval.drift import compare_periods, watch_overturned
     from dialint.eval.run import check_writable
 
     if not verdicts:
@@ -76,55 +74,13 @@ def drift(*verdicts: Path, config: DriftConfig | None = None) -> int:
     for option, path in (("--out", config.out), ("--html", config.html)):
         if path is not None:
             check_writable(path, option)
-    periods = config.periods or (("file",) if len(verdicts) > 1 else ("week",))
-    decisions, period_of = read_decisions(config.audit), _period_reader(periods)
-    items: dict[str, list[Item]] = defaultdict(list)
-    made_with: dict[str, set[str]] = defaultdict(set)
-    for file in verdicts:
-        for verdict in read_verdicts(file):
-            item = read_item(verdict, decisions)
-            items[period_of(file, item)].append(item)
-            for name in ("release", "taxonomy", "overrides"):
-                made_with[name].add(str(getattr(verdict, name)))
-    n_undated = len(items.pop("", ()))
-    names = [name for name in items if len(items[name]) >= MIN_DIALOGUES]
-    names = names if periods == ("file",) else sorted(names)
-    notes = [
-        f"made with different {name}: {', '.join(sorted(each))}"
-        for name, each in made_with.items()
-        if len(each) > 1
-    ]
-    small = [f"{name} ({len(each)})" for name, each in items.items() if name not in names]
-    if small:
-        notes.append(
-            f"too few dialogues, not compared: {', '.join(sorted(small)[:5])}{', ...' * (len(small) > 5)}"
-        )
-    notes += [f"without a time, in no period: {n_undated:,} dialogues"] if n_undated else []
-    if len(names) < 2:
-        problem = f"nothing to compare: two periods of {MIN_DIALOGUES} dialogues or more are needed"
-        raise InputRefused("E_EMPTY", "; ".join([problem, *notes]))
-    samples = [sorted(items[name], key=_begin) for name in names]
-    n_ids = len({item.name for sample in samples for item in sample})
-    if repeated := sum(map(len, samples)) - n_ids:
-        notes.append(f"read again under the same id, taken for different ones: {repeated:,} dialogues")
+    periods, notes = _read_periods(verdicts, config)
+    names, samples = list(periods), list(periods.values())
     compared = compare_periods(samples, level=config.level, least=config.least)
     cusum = watch_overturned(samples, config.run_length)
-    if config.audit and cusum is None:
-        n = sum(item.overturned is not None for item in samples[0])
-        notes.append(
-            f"overturned findings are not watched: {names[0]} has {n} audited dialogues with a finding of "
-            f"{MIN_DIALOGUES}, or there is none later"
-        )
-    if cusum is not None:
-        state = f"over its limit at dialogue {cusum.signal}, rising since {cusum.since}"
-        notes += [
-            f"overturned findings, CUSUM over {cusum.watched:,} audited dialogues: "
-            f"{state if cusum.signal else 'within its limit'}",
-            f"in control: {cusum.observed:.1%} of {cusum.reference:,} dialogues, taken as {cusum.rate:.1%}; "
-            f"a false alarm every {cusum.run_length:,.0f} audited dialogues, {cusum.doubled:.1%} are noticed "
-            f"after {cusum.noticed_after:,.0f}",
-        ]
-    drifted = any(each.drifted for row in compared for each in row) or bool(cusum and cusum.signal)
+    if config.audit:
+        notes += _describe_audit(cusum, names[0], samples[0])
+    drifted = any(each.state == "drift" for row in compared for each in row) or bool(cusum and cusum.signal)
     report: dict[str, Any] = {
         "kind": "drift", "drift": drifted, "level": config.level, "least_psi": config.least,
         "reference": {"name": names[0], "dialogues": len(samples[0])},
@@ -135,7 +91,12 @@ def drift(*verdicts: Path, config: DriftConfig | None = None) -> int:
         "overturned": cusum and asdict(cusum),
         "notes": [*notes, "something drifted" if drifted else "no drift"],
     }  # fmt: skip
-    _show(report)
+    for title, rows in _tables(report):
+        print_line(title)
+        if rows := [row for row in rows if len(compared) == 1 or row[1] != "no"]:
+            print_table(HEADINGS, rows)
+    for line in report["notes"]:
+        print_line(line)
     if config.out is not None:
         write_json(config.out, report)
     if config.html is not None:
@@ -144,26 +105,53 @@ def drift(*verdicts: Path, config: DriftConfig | None = None) -> int:
     return int(drifted)
 
 
-def _period_reader(words: tuple[str, ...]) -> Callable[[Path, Item], str]:
-    """Return what names the period of a dialogue of a file, so that names sort by time; empty without a
-    time."""
+def _read_periods(verdicts: Sequence[Path], config: DriftConfig) -> tuple[dict[str, list[Item]], list[str]]:
+    """The dialogues of each period, both in order of time, and what a reader must know of them."""
+    from dialint.detector.verdict_files import read_verdicts
+    from dialint.eval.drift import MIN_DIALOGUES, read_item
+
+    by = config.periods or (("file",) if len(verdicts) > 1 else ("week",))
     try:
-        days = [] if words in (("file",), ("week",)) else sorted(map(date.fromisoformat, words))
+        days = [] if by in (("file",), ("week",)) else sorted(map(date.fromisoformat, by))
     except ValueError:
-        raise ConfigError(
-            "E_OPTION", f"--periods {' '.join(words)}: expected week, file, or dates such as 2026-11-01"
-        ) from None
-
-    def period_of(file: Path, item: Item) -> str:
-        if words == ("file",) or item.started_at is None:
-            return str(file) if words == ("file",) else ""
-        day = item.started_at.date()
-        if not days:
-            return day.strftime("%G-W%V")
-        begun = [each for each in days if each <= day]
-        return f"from {begun[-1]}" if begun else f"before {days[0]}"
-
-    return period_of
+        problem = f"--periods {' '.join(by)}: expected week, file, or dates such as 2026-11-01"
+        raise ConfigError("E_OPTION", problem) from None
+    decisions = read_decisions(config.audit)
+    items: dict[str, list[Item]] = defaultdict(list)
+    made_with: dict[str, set[str]] = {name: set() for name in ("release", "taxonomy", "overrides")}
+    for file in verdicts:
+        for verdict in read_verdicts(file):
+            at = verdict.started_at
+            period = "" if at is None else f"{at:%G-W%V}"
+            if days and at is not None:
+                begun = [each for each in days if each <= at.date()]
+                period = f"from {begun[-1]}" if begun else f"before {days[0]}"
+            period = str(file) if by == ("file",) else period
+            items[period].append(read_item(verdict, decisions))
+            for name, each in made_with.items():
+                each.add(str(getattr(verdict, name)))
+    n_undated = len(items.pop("", ()))
+    names = [name for name in items if len(items[name]) >= MIN_DIALOGUES]
+    small = sorted(f"{name} ({len(each)})" for name, each in items.items() if name not in names)
+    notes = [
+        f"made with different {name}: {', '.join(sorted(each))}"
+        for name, each in made_with.items()
+        if len(each) > 1
+    ]
+    if small:
+        notes.append(f"too few dialogues, not compared: {', '.join(small[:5])}{', ...' * (len(small) > 5)}")
+    if n_undated:
+        notes.append(f"without a time, in no period: {n_undated:,} dialogues")
+    if len(names) < 2:
+        problem = f"nothing to compare: two periods of {MIN_DIALOGUES} dialogues or more are needed"
+        raise InputRefused("E_EMPTY", "; ".join([problem, *notes]))
+    if by != ("file",):
+        names.sort()  # "before ..." and "from ...", or weeks
+    periods = {name: sorted(items[name], key=_begin) for name in names}
+    repeated = sum(map(len, periods.values())) - len({each.name for of in periods.values() for each in of})
+    if repeated:
+        notes.append(f"read again under the same id, taken for different ones: {repeated:,} dialogues")
+    return periods, notes
 
 
 def _begin(item: Item) -> str:
@@ -177,8 +165,6 @@ def read_decisions(files: Iterable[Path]) -> Decisions:
     Raises:
         InputRefused: a file is none of those that `DriftConfig.audit` names.
     """
-    from dialint.detector.example_files import read_records
-    from dialint.detector.records import Label
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.eval.judgements import read_answers, read_sheet, read_spot_check
     from dialint.labeling.annotation import read_annotations
@@ -189,72 +175,60 @@ def read_decisions(files: Iterable[Path]) -> Decisions:
         if file.suffix == ".csv":
             for each in read_answers(read_spot_check(file), read_sheet(file))[0]:
                 decided[each.row.dialogue, each.row.turn, each.row.code] = not each.is_right
-        elif _has_labelers(file):
+        else:
             for answer in read_annotations(file):
                 if answer.kind != "model":
                     answers[answer.dialogue_id].append(answer)
-        else:
-            for label in read_records(file, Label, "E_LABEL"):
-                if label.probability != 0.5:
-                    decided[label.dialogue_id, label.turn, label.code] = label.probability < 0.5
     for of_dialogue in answers.values():
         of_dialogue.sort(key=lambda each: (KINDS.index(each.kind), str(each.at)), reverse=True)
-    codes = load_taxonomy().codes
-    whole = {code for code, entry in codes.items() if entry.scope == "dialogue"}
+    whole = {code for code, entry in load_taxonomy().codes.items() if entry.scope == "dialogue"}
 
     def is_overturned(dialogue: str, turn: int, code: str) -> bool | None:
         for answer in answers.get(dialogue, ()):
             if code in answer.codes and (answer.turn in (None, turn) or code in whole):
-                return all(
-                    each.code != code or (each.turn != turn and code not in whole) for each in answer.findings
-                )
+                turns = {each.turn for each in answer.findings if each.code == code}
+                return not turns if code in whole else turn not in turns
         return decided.get((dialogue, turn, code))
 
     return is_overturned
 
 
-def _has_labelers(file: Path) -> bool:
-    """Whether a file has annotations in it, and not labels; the reader says what is wrong with another."""
-    try:
-        with open(file, "rb") as lines:
-            first = json.loads(next(filter(bytes.strip, lines), b"{}"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(first, dict) and "labeler" in first
+def _describe_audit(cusum: Cusum | None, reference: str, sample: Sequence[Item]) -> list[str]:
+    from dialint.eval.drift import MIN_DIALOGUES
+
+    if cusum is None:
+        n = sum(item.overturned is not None for item in sample)
+        return [
+            f"overturned findings are not watched: {reference} has {n} audited dialogues with a finding of "
+            f"{MIN_DIALOGUES}, or there is none later"
+        ]
+    state = f"over its limit at dialogue {cusum.signal}, rising since {cusum.since}"
+    return [
+        f"overturned findings, CUSUM over {cusum.watched:,} audited dialogues: "
+        f"{state if cusum.signal else 'within its limit'}",
+        f"in control: {cusum.observed:.1%} of {cusum.reference:,} dialogues, taken as {cusum.rate:.1%}; "
+        f"a false alarm every {cusum.run_length:,.0f} audited dialogues, {cusum.doubled:.1%} are noticed "
+        f"after {cusum.noticed_after:,.0f}",
+    ]
 
 
 HEADINGS = ("measure", "drift", "p", "PSI (by chance)", "Wasserstein (by chance)", "share that moved most")
 
 
-def _rows(measures: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """A row for each measure, with the bin whose share moved most."""
-    rows: list[tuple[str, ...]] = []
-    for each in measures:
-        name, before, after = max(each["bins"], key=lambda row: abs(row[2] - row[1]))
-        state = "drift" if each["drifted"] else "small" if each["is_sure"] else "no"
-        psi = f"{each['psi']:.3f} ({each['psi_by_chance']:.3f})"
-        distance = ""
-        if each["wasserstein"] is not None:
-            distance = f"{each['wasserstein']:.3g} ({each['wasserstein_by_chance']:.3g})"
-        moved = f"{name}: {before:.1%} to {after:.1%}"
-        rows.append((each["name"], state, f"{each['p_value']:.3f}", psi, distance, moved))
-    return rows
-
-
-def _show(report: Mapping[str, Any]) -> None:
+def _tables(report: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """A title and rows for each period."""
     reference = report["reference"]
     for period in report["periods"]:
-        print_line(
-            f"{period['name']} ({period['dialogues']:,} dialogues) against {reference['name']} "
-            f"({reference['dialogues']:,})"
-        )
-        rows = _rows(period["measures"])
-        if len(report["periods"]) > 1:
-            rows = [row for row in rows if row[1] != "no"]
-        if rows:
-            print_table(HEADINGS, rows)
-    for line in report["notes"]:
-        print_line(line)
+        rows = []
+        for each in period["measures"]:
+            name, before, after = max(each["bins"], key=lambda row: abs(row[2] - row[1]))
+            psi, distance = f"{each['psi']:.3f} ({each['psi_by_chance']:.3f})", ""
+            if each["wasserstein"] is not None:
+                distance = f"{each['wasserstein']:.3g} ({each['wasserstein_by_chance']:.3g})"
+            moved = f"{name}: {before:.1%} to {after:.1%}"
+            rows.append((each["name"], each["state"], f"{each['p_value']:.3f}", psi, distance, moved))
+        n, n_before = period["dialogues"], reference["dialogues"]
+        yield f"{period['name']} ({n:,} dialogues) against {reference['name']} ({n_before:,})", rows
 
 
 def _page(report: Mapping[str, Any]) -> str:
@@ -266,21 +240,18 @@ def _page(report: Mapping[str, Any]) -> str:
     def show(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
         head, cell = Markup('<th scope="row">{}</th>'), Markup("<td>{}</td>")
         cells = [[head.format(row[0]), *map(cell.format, row[1:])] for row in rows]
-        return Markup("<h3>{}</h3>{}").format(title, Markup(table(title, headings, cells)))
+        return Markup("<section>{}</section>").format(Markup(table(title, headings, cells)))
 
     lines = Markup("").join(map(Markup("<li>{}</li>").format, report["notes"]))
-    parts = [Markup("<section><ul>{}</ul></section>").format(lines)]
-    for period in report["periods"]:
-        content = show(f"{period['dialogues']:,} dialogues", HEADINGS, _rows(period["measures"]))
+    main = Markup("<section><ul>{}</ul></section>").format(lines)
+    for period, (title, of_period) in zip(report["periods"], _tables(report), strict=True):
+        main += show(title, HEADINGS, of_period)
         for each in period["measures"]:
-            if each["drifted"]:
+            if each["state"] == "drift":
                 rows = [(name, f"{before:.1%}", f"{after:.1%}") for name, before, after in each["bins"]]
-                content += show(each["name"], ("value", "before", "after"), rows)
-        parts.append(Markup("<section><h2>{}</h2>{}</section>").format(period["name"], content))
-    reference = report["reference"]
-    header = Markup("<h1>Drift against {}</h1><p class=dim>{} dialogues. {}</p>").format(
-        reference["name"],
-        f"{reference['dialogues']:,}",
-        f"Of runs without any change at most {report['level']:.1%} show a drift.",
+                main += show(f"{period['name']}: {each['name']}", ("value", "before", "after"), rows)
+    header = Markup(
+        "<h1>Drift against {}</h1><p class=dim>Of runs without any change at most {} show a drift.</p>"
     )
-    return document("drift", str(header), str(Markup("").join(parts)), "Made by dialint eval drift.")
+    header = header.format(report["reference"]["name"], f"{report['level']:.1%}")
+    return document("drift", str(header), str(main), "Made by dialint eval drift.")

@@ -15,7 +15,7 @@ from scipy.stats import entropy, wasserstein_distance
 
 from dialint.app.commands.drift import DriftConfig, drift, read_decisions
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
-from dialint.detector.records import Finding, Label, Verdict
+from dialint.detector.records import Finding, Verdict
 from dialint.eval.drift import (
     Item,
     compare_periods,
@@ -77,7 +77,7 @@ def test_no_change_is_an_alarm_at_the_stated_level_only(n: int) -> None:
             for k in range(60)
         ]  # fmt: skip
         measures = compare_periods([items[:30], items[30:]], level=0.1, least=0.0, seed=seed)[0]
-        alarms += any(each.drifted for each in measures)
+        alarms += any(each.state == "drift" for each in measures)
     assert alarms <= 0.1 * n + 3 * (n * 0.09) ** 0.5
 
 
@@ -92,7 +92,7 @@ def test_two_halves_of_a_period_do_not_drift_and_a_made_change_does(
     assert drift(halves, later, config=DriftConfig(out=out, html=html)) == 1
     report = json.loads(out.read_text())
     (period,) = report["periods"]
-    drifted = {each["name"] for each in period["measures"] if each["drifted"]}
+    drifted = {each["name"] for each in period["measures"] if each["state"] == "drift"}
     assert (report["drift"], drifted) == (True, {"codes"}), "nothing else was changed"
     assert "none" in html.read_text()
     assert "script" not in html.read_text()
@@ -133,9 +133,8 @@ def test_the_cusum_waits_for_its_run_length_and_notices_doubled_odds() -> None:
     assert watch_overturned([reference[:19], reference], 1000.0) is None, "a reference too small"
 
 
-def test_labels_and_annotations_say_the_same_of_findings(tmp_path: Path) -> None:
-    """By hand: T1 in turn 1 is confirmed, in turn 3 overturned; the expert counts, the model does not; half a
-    label decides nothing."""
+def test_the_expert_counts_and_the_model_does_not(tmp_path: Path) -> None:
+    """By hand: T1 in turn 1 is confirmed, in turn 3 overturned."""
     finding = make_verdicts(20, 1, share=1.0)[0].findings[0].model_copy(update={"code": "T1", "turn": 1})
     about: dict[str, Any] = {"dialogue_id": "d", "codes": ("T1",), "turn": None}
     answers = [
@@ -143,16 +142,10 @@ def test_labels_and_annotations_say_the_same_of_findings(tmp_path: Path) -> None
         Annotation(id="2", labeler="rob", kind="reviewer", at=MONDAY, **about),
         Annotation(id="3", labeler="m", kind="model", at=MONDAY, **about),
     ]
-    labels = [
-        Label(dialogue_id="d", turn=turn, code="T1", probability=p, method="read")
-        for turn, p in ((1, 1.0), (3, 0.0), (5, 0.5))
-    ]
-    for name, records in (("answers.jsonl", answers), ("labels.jsonl", labels)):
-        (tmp_path / name).write_text("\n".join(each.model_dump_json() for each in records))
-        decide = read_decisions([tmp_path / name])
-        assert (decide("d", 1, "T1"), decide("d", 3, "T1")) == (False, True)
-        assert (decide("d", 1, "C1"), decide("e", 1, "T1")) == (None, None)
-    assert decide("d", 5, "T1") is None
+    (tmp_path / "answers.jsonl").write_text("\n".join(each.model_dump_json() for each in answers))
+    decide = read_decisions([tmp_path / "answers.jsonl"])
+    assert (decide("d", 1, "T1"), decide("d", 3, "T1")) == (False, True)
+    assert (decide("d", 1, "C1"), decide("e", 1, "T1")) == (None, None)
 
 
 def test_what_people_overturn_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,10 +153,12 @@ def test_what_people_overturn_is_watched(tmp_path: Path, capsys: pytest.CaptureF
     files = [write(tmp_path / name, each) for name, each in (("before", before), ("after", after))]
     rng, audit = np.random.default_rng(1), tmp_path / "audit.jsonl"
     lines = [
-        Label(dialogue_id=each.dialogue_id, turn=one.turn, code=one.code, method="read", probability=float(rng.random() > rate))
+        Annotation(
+            id=each.dialogue_id, labeler="rob", kind="reviewer", dialogue_id=each.dialogue_id, turn=None,
+            codes=("C1", "T1", "L1"), findings=each.findings if rng.random() > rate else (),
+        )
         for verdicts, rate in ((before, 0.1), (after, 0.5))
         for each in verdicts
-        for one in each.findings
     ]  # fmt: skip
     audit.write_text("\n".join(line.model_dump_json() for line in lines))
     assert drift(*files, config=DriftConfig(audit=(audit,), out=tmp_path / "o.json")) == 1
@@ -187,5 +182,5 @@ def test_mistakes_are_one_clear_line(tmp_path: Path) -> None:
         drift()
     with pytest.raises(OutputRefused, match="no manifest"):
         drift(tmp_path / "none.jsonl")
-    with pytest.raises(InputRefused, match="line 1: no valid label"):
+    with pytest.raises(InputRefused, match="line 1: no valid annotation"):
         drift(few, config=DriftConfig(audit=(few,)))
