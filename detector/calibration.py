@@ -1,6 +1,6 @@
 """Converts raw scores to probabilities and findings by the calibration and thresholds of a release.
 
-Fitting is elsewhere (`eval/release_contract.py`).
+Fitting is elsewhere (`eval/calibration.py`).
 """
 
 from __future__ import annotations

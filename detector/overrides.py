@@ -35,14 +35,14 @@ from dialint.detector.artifacts import atomic_file, fingerprint
 from dialint.detector.calibration import MIN_PRECISION, CodeRelease, sigmoid
 from dialint.detector.errors import ConfigError, Message, ReleaseRefused
 from dialint.detector.records import Probability, Record, Source
-from dialint.detector.statistics import clopper_pearson_interval
+from dialint.detector.statistics import effective_interval
 from dialint.detector.yaml_document import first_error, read_document
 
 Advice = Literal["keep", "suggestion only", "too few judged"]
 Count = Annotated[int, Field(ge=0)]
 
 MIN_JUDGED = 10
-"""Judged findings from which the point estimate of precision decides."""
+"""Judged findings from which the point estimate of precision decides; those of a dialogue count as one."""
 MIN_UPPER = 0.5
 """With fewer judged, a code whose interval ends below this is demoted all the same."""
 PRIOR = 3.0
@@ -53,17 +53,23 @@ samples of 40 read findings of embedded-3 (2026-11-23, docs/experiments/natural.
 class Judged(Record):
     """The judgements on one code's findings, or on its suggestions: `reported` in the verdicts, of these a
     random sample judged. `stated` is the sum of the sample's probabilities, so what the release expected to
-    be right. An arguable finding is not right: the agent would win the argument."""
+    be right. An arguable finding is not right: the agent would win the argument. `effective` judgements that
+    depend on nothing else are as sure, as those of one dialogue resemble each other; None: all of them."""
 
     reported: Count
     right: Count
     arguable: Count
     wrong: Count
     stated: Annotated[float, Field(ge=0)]
+    effective: Annotated[float, Field(ge=0)] | None = None
 
     @property
     def n(self) -> int:
         return self.right + self.arguable + self.wrong
+
+    @property
+    def effective_n(self) -> float:
+        return self.n if self.effective is None else self.effective
 
     @property
     def precision(self) -> float | None:
@@ -71,27 +77,29 @@ class Judged(Record):
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the precision, by Clopper and Pearson."""
-        return clopper_pearson_interval(self.right, self.n)
+        """95 % interval of the precision, by Clopper and Pearson, each dialogue counting as one."""
+        return effective_interval(self.precision or 0.0, self.effective_n)
 
     @property
     def advice(self) -> Advice:
         """Whether findings of this code may accuse on this log, by its own judgements."""
         if self.precision is None:
             return "too few judged"
-        if self.interval[1] < MIN_UPPER or (self.n >= MIN_JUDGED and self.precision < MIN_PRECISION):
+        is_enough = self.effective_n >= MIN_JUDGED
+        if self.interval[1] < MIN_UPPER or (is_enough and self.precision < MIN_PRECISION):
             return "suggestion only"
-        return "keep" if self.n >= MIN_JUDGED else "too few judged"
+        return "keep" if is_enough else "too few judged"
 
 
 class ReadTurns(Record):
     """Agents' turns without a finding: `unflagged` of them in the log, `read` by a person, who found errors
-    in `with_errors` of these; `missed` counts the errors by code."""
+    in `with_errors` of these; `missed` counts the errors by code. `effective` as in `Judged`."""
 
     unflagged: Count
     read: Count
     with_errors: Count
     missed: dict[str, Count]
+    effective: Annotated[float, Field(ge=0)] | None = None
 
 
 class NaturalPrecision(Record):
@@ -115,6 +123,7 @@ class NaturalPrecision(Record):
             arguable=sum(judged.arguable for judged in few),
             wrong=sum(judged.wrong for judged in few),
             stated=sum(judged.stated for judged in few),
+            effective=sum(judged.effective_n for judged in few),
         )
 
     def advice(self, code: str) -> Advice:

@@ -14,7 +14,8 @@ Source: Efron and Tibshirani 1993, chapter 6 (bootstrap weights), chapter 13 (pe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Literal
@@ -326,6 +327,26 @@ def clopper_pearson_interval(successes: int, n: int, confidence: float = 0.95) -
     one_sided = (1 + confidence) / 2
     low = 1.0 - clopper_pearson_upper(n - successes, n, one_sided)
     return low, clopper_pearson_upper(successes, n, one_sided)
+
+
+def count_effective(groups: Iterable[object]) -> float:
+    """How many independent rows are as sure as rows of these groups, if those of a group are all alike.
+
+    Source: Kish 1965, squared sum of the sizes over the sum of their squares.
+    """
+    sizes = Counter(groups).values()
+    return sum(sizes) ** 2 / max(1, sum(size**2 for size in sizes))
+
+
+def effective_interval(share: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share at an effective number of rows, both rounded so that it is
+    wider.
+
+    Source: Korn and Graubard 1998.
+    """
+    whole = int(n + 1e-9)
+    low, _ = clopper_pearson_interval(math.floor(share * whole + 1e-9), whole, confidence)
+    return low, clopper_pearson_interval(math.ceil(share * whole - 1e-9), whole, confidence)[1]
 
 
 def e_values_of_loss(differences: Floats) -> Floats:

@@ -32,22 +32,27 @@ from dialint.eval.spot_check import NOTHING, turn_line
 
 LEAST_EXPECTED = 3
 """Readings that a random audit should have of a stratum, from which one without any was left out."""
+UNLIKELY = 0.01
+"""Probability of two strata read so differently by chance, under which they were not drawn together."""
 
 
 @dataclass(frozen=True)
 class Units:
     """What was counted in each dialogue, arrays of shape (dialogues, strata): `sizes` units by what dialint
     reported, `reads` those that people read and `errors` those with an error, both weighted by how many they
-    stand for. `totals`, of shape (dialogues,), is what rates are of: 1, or the judged turns."""
+    stand for. `totals`, of shape (dialogues,), is what rates are of: 1, or the judged turns. `is_one_draw`:
+    strata were not drawn each for itself, as those of a sheet are."""
 
     sizes: Floats
     reads: Floats
     errors: Floats
     totals: Floats
+    is_one_draw: bool = True
 
     def rate(self, dialogues: Bools | None = None, strata: slice | None = None) -> Rate:
         """The rate of some of the dialogues, or among the units of some strata, with the variance of a sample
-        of dialogues from many. A stratum that by its size may well be unread takes its neighbour's share."""
+        of dialogues from many. A stratum that by its size may well be unread takes its neighbour's share, if
+        both were drawn as one; else there is no rate."""
         rows, columns = slice(None) if dialogues is None else dialogues, strata or slice(None)
         sizes, reads, errors = (each[rows][:, columns] for each in (self.sizes, self.reads, self.errors))
         totals = self.totals[rows] if strata is None else sizes.sum(axis=1)
@@ -60,7 +65,9 @@ class Units:
         for stratum in np.flatnonzero((n == 0) & (weights * n.sum() < LEAST_EXPECTED)):
             # the next that was read, else the one before
             others = sorted(np.flatnonzero(n > 0), key=lambda other: (other < stratum, abs(other - stratum)))
-            source[stratum] = others[0] if others else stratum
+            names = np.arange(self.sizes.shape[1])[columns]
+            alike = [other for other in others if self.is_drawn_alike(names[stratum], names[other])]
+            source[stratum] = alike[0] if alike else stratum
         merged = np.bincount(source, weights, len(n))
         used = merged > 0
         if not used.any() or not n[used].all():
@@ -70,8 +77,19 @@ class Units:
         fixed = len(totals) / max(1, len(totals) - 1) * float(apart @ apart) / total**2
         smooth = (k + 0.5) / (n + 1)
         variance = fixed + float((merged[used] ** 2) @ (smooth * (1 - smooth) / np.maximum(n, 1e-9))[used])
-        mean = min(1.0, float(merged[used] @ smooth[used]))
+        mean = min(1.0 - 0.5 / (float(n.sum()) + 1), float(merged[used] @ smooth[used]))
         return Rate(float(weights @ shares), mean * (1 - mean) / variance, n_errors, n_read, fixed)
+
+    def is_drawn_alike(self, stratum: int, other: int) -> bool:
+        """Return whether a random draw from two strata together could have read so many of each (Fisher's
+        exact test), in the whole log."""
+        from scipy.stats import hypergeom
+
+        sizes, reads = (
+            each[:, [stratum, other]].sum(axis=0).astype(int) for each in (self.sizes, self.reads)
+        )
+        drawn = hypergeom(sizes.sum(), sizes[0], reads.sum())
+        return self.is_one_draw and bool(min(drawn.cdf(reads[0]), drawn.sf(reads[0] - 1)) >= UNLIKELY / 2)
 
     def recall(self) -> Recall:
         """The share of the log's errors that the first stratum, the findings, holds."""
@@ -144,7 +162,7 @@ class Audit:
                 place = number[row.dialogue], int(row.is_turn)
                 reads[place] += row.weight
                 errors[place] += row.weight * (row.is_error and bool(row.codes & codes))
-        return Units(sizes, reads, errors, totals)
+        return Units(sizes, reads, errors, totals, is_one_draw=False)
 
 
 def audit_of_examples(

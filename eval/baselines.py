@@ -34,7 +34,7 @@ from dialint.detector.interface import Detector, DetectorConfig, PlainDetector
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.eval.release_contract import distinct_units, fit_contract
+from dialint.eval.calibration import distinct_units, fit_contract
 from dialint.eval.results import read_examples
 
 TFIDF = "tfidf:"

@@ -105,10 +105,11 @@ class BlindSpot:
     @property
     def proposal(self) -> str:
         """What a person may do about it."""
+        suggested = Counter(error.code for error in self.errors if error.is_suggested)
+        if 2 * (n := suggested.total()) >= len(self.errors):
+            codes = " ".join(sorted(suggested))
+            return f"{n} of them are suggestions: candidate for a lower threshold of {codes}"
         (code, n), *_ = self.codes.most_common(1)
-        suggested = sum(error.is_suggested for error in self.errors)
-        if 2 * suggested >= len(self.errors):
-            return f"{suggested} of them are suggestions: candidate for a lower threshold of {code}"
         if 2 * n > len(self.errors):
             return f"candidate for a rule of {code}"
         return "candidate for a code of its own: people gave " + ", ".join(

@@ -3,9 +3,9 @@
     dialint eval contract spot.jsonl --sheet check/sheet.csv --precision 0.9 --overrides overrides.yaml
     dialint eval contract verdicts.jsonl --labels labels.jsonl --recall 0.8
 
-Reads verdicts and either the judged sheet of a spot check or labels of all their dialogues, and changes no
-text. Without `--precision` and `--recall` it measures: precision by code, recall, and how far stated
-probabilities are from what was right.
+Reads verdicts and either the judged sheet of a spot check or labels of all errors in their dialogues, and
+changes no text. Without `--precision` and `--recall` it measures: precision by code, recall, and how far
+stated probabilities are from what was right.
 
 A threshold is tested by an exact binomial bound on one unit of each dialogue, chosen at random by its ids:
 turns of one dialogue depend on each other, dialogues do not. The thresholds of a code and source are tested
@@ -48,7 +48,8 @@ from dialint.eval.judgements import (
     read_spot_check,
     summarize,
 )
-from dialint.eval.results import source_name
+from dialint.eval.results import check_codes, source_name
+from dialint.eval.run import make_console
 
 PRECISION_GRID = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.0)
 """Thresholds of findings that are tried, the strictest first."""
@@ -71,11 +72,13 @@ class ContractConfig:
     sheet: Path | None = None
     """The judged sheet of `dialint eval spot-check`, in the folder where it was made."""
     labels: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = ()
-    """Labels as JSONL, one a line, of all dialogues of the verdicts; a dialogue without one has no error."""
+    """All errors of all dialogues of the verdicts, which people read as a whole, as JSONL, one label a line:
+    what has no label counts as no error."""
     precision: Annotated[float | None, Field(gt=0, lt=1)] = None
     """Precision that every code and source must keep to accuse."""
     recall: Annotated[float | None, Field(gt=0, lt=1)] = None
-    """Share of the errors of a code that findings and suggestions must show; needs --labels."""
+    """Share of the errors of a code that findings and suggestions must show; needs --labels, those of what
+    is missed among them."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """Confidence that all thresholds keep it at once."""
     minutes: Annotated[float, Field(ge=0)] = 0.5
@@ -88,24 +91,28 @@ class ContractConfig:
 
 def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="*")] | None = None) -> None:
     """Guarantee precision or recall on a log by what people decided about its findings, or measure both."""
-    from rich.console import Console
-
     config = config or ContractConfig()
     if not verdicts or (config.sheet is None) == (not config.labels):
         raise ConfigError("E_OPTION", "name verdicts, and either --sheet or --labels")
     if config.recall is not None and config.sheet is not None:
         raise ConfigError("E_OPTION", "--recall needs --labels: drawn turns show few of the missed errors")
     scored, log = _read(verdicts, needs_stated=config.sheet is None or config.precision is not None)
-    whole = {code for code, each in load_taxonomy(config.taxonomy).codes.items() if each.scope == "dialogue"}
+    taxonomy = load_taxonomy(config.taxonomy)
+    whole = {code for code, each in taxonomy.codes.items() if each.scope == "dialogue"}
     labels = [label for path in config.labels for label in read_records(path, Label, "E_LABEL")]
-    console = Console(markup=False, emoji=False)
+    check_codes("--labels", (label.code for label in labels), taxonomy)
+    console = make_console()
     if config.sheet is not None:
         sample, rows = read_spot_check(config.sheet), read_sheet(config.sheet)
         judgements, result = read_answers(sample, rows)[0], count_judgements(sample, rows)
         n_rows = len(sample.rows)
     else:
         judgements, result = judge_by_labels(scored, labels, log, whole)
-        n_rows = 0
+        n_rows, n_labelled = 0, len({label.dialogue_id for label in labels if label.probability > 0.5})
+        console.print(
+            f"{n_labelled:,} of {len(scored):,} dialogues have a labelled error; what has no label counts "
+            "as no error, so labels must be of dialogues that were read as a whole"
+        )
     for part in summarize(result, with_advice=config.precision is None):
         console.print(part)
     n_read = len(judgements) + result.turns.read
@@ -141,6 +148,11 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
             judged_on=result.judged_on, codes=dict(codes),
         )  # fmt: skip
     if config.recall is not None:
+        if all((each.dialogue_id, each.turn, each.code) in sources for each in labels):
+            raise InputRefused(
+                "E_LABEL", "--recall needs labels of dialogues that were read as a whole; these are all of "
+                "what the verdicts report, as if nobody had looked for more",
+            )  # fmt: skip
         shown = keep_recall(scored, labels, whole, config.recall, config.confidence)
         title = f"Recall {config.recall:g} with confidence {config.confidence:g}"
         cost = [row.left * config.minutes for row in shown.values()]
@@ -406,18 +418,8 @@ def reliability(judgements: Iterable[Judgement], sources: Mapping[tuple[str, int
 
 def _show_reliability(bins: Sequence[Bin]) -> Table:
     table = Table(title="Stated probability and what was right", title_justify="left")
-    for column in (
-        "source",
-        "from",
-        "to",
-        "judged",
-        "dialogues",
-        "stated",
-        "right",
-        "95 %",
-        "difference",
-        "",
-    ):
+    columns = "source", "from", "to", "judged", "dialogues", "stated", "right", "95 %", "difference", ""
+    for column in columns:
         table.add_column(column, justify="left" if column in ("source", "") else "right")
     for each in bins:
         note = f"over {MAX_DIFFERENCE:g}" if abs(each.difference) > MAX_DIFFERENCE else ""
@@ -443,7 +445,7 @@ def _show(
         table.add_row(
             code, source, f"{row.n:,}", f"{laxest.n:,}", f"{laxest.share:.2f}" if laxest.n else "",
             "" if trial is None else "as it is" if trial.threshold >= 1 else f"{trial.threshold:.2f}",
-            f"{row.left:,}", f"{cost:,.0f}",
+            f"{row.left:,}", f"{cost:,.1f}",
             note if trial is None else f"in {trial.hits} of {trial.n} dialogues",
         )  # fmt: skip
     return table

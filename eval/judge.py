@@ -11,7 +11,6 @@ nothing: the split must not have been used in training.
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import field, replace
 from pathlib import Path
@@ -39,7 +38,7 @@ from dialint.eval.judge_measure import (
 )
 from dialint.eval.judge_metrics import judge_difference, summarize_judge
 from dialint.eval.labelled import SelectionConfig, asked_codes, select_examples
-from dialint.eval.run import PIPE_WIDTH, check_writable
+from dialint.eval.run import check_writable, make_console
 
 TABLE_FIGURES = (
     "precision",
@@ -195,13 +194,12 @@ def describe_contract(contract: JudgeContract) -> str:
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     judges = report["judges"]
     has_intervals = len(judges) <= MAX_WITH_INTERVALS
     first = next(iter(judges.values()))
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
+    console = make_console()
     table = Table(
         title=f"{report['split']}, {first['dialogues']} dialogues, {first['errors']} errors",
         caption="95 % intervals by dialogue" + ("" if has_intervals else ": in --out"),

@@ -30,7 +30,7 @@ from dialint.detector.records import JUDGED_ROLES, Example, Label, Probability, 
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.baselines import BaselineDetector
-from dialint.eval.release_contract import fit_platt
+from dialint.eval.calibration import fit_platt
 from dialint.eval.results import source_of, span_f1
 
 PRIOR = 5.0

@@ -2,7 +2,8 @@
 
 A sheet is that of `dialint eval spot-check` (`eval/spot_check.py`), filled in by a person. Only its columns
 number, code, judgement and missed are read; what was drawn comes from the manifest beside it. Labels are of
-whole dialogues, so that each of their findings is judged by them. `eval/contract.py` is the command.
+whole dialogues, so that each of their findings is judged by them. Intervals take the rows of a dialogue for
+one, as they resemble each other. `eval/contract.py` is the command.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import InputRefused
 from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.records import Finding, Label, Verdict
-from dialint.detector.statistics import clopper_pearson_interval
+from dialint.detector.statistics import count_effective, effective_interval
+from dialint.eval.results import source_name
 from dialint.eval.spot_check import JUDGEMENTS, NOTHING, Reported, SheetRow, SpotCheck
 
 
@@ -106,18 +108,16 @@ def _natural_precision(
     reported: Mapping[Reported, Mapping[str, int]],
     turns: ReadTurns,
 ) -> NaturalPrecision:
-    answers: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    stated: dict[tuple[str, str], float] = defaultdict(float)
+    rows: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for each in judgements:
-        key = each.row.kind, each.row.code
-        answers[key][each.answer] += 1
-        stated[key] += each.row.probability or 0.0
+        rows[each.row.kind, each.row.code].append(each)
     findings, suggestions = (
         {
             code: Judged(
                 reported=n,
-                stated=round(stated[kind, code], 6),
-                **{j: answers[kind, code][j] for j in JUDGEMENTS},
+                stated=round(sum(each.row.probability or 0.0 for each in rows[kind, code]), 6),
+                effective=count_effective(source_name(each.row.dialogue) for each in rows[kind, code]),
+                **{answer: sum(each.answer == answer for each in rows[kind, code]) for answer in JUDGEMENTS},
             )
             for code, n in sorted(reported[kind].items())
         }
@@ -138,7 +138,8 @@ def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[
     by_number = {row.number: row for row in sample.rows}
     judgements: list[Judgement] = []
     missed: Counter[str] = Counter()
-    read = with_errors = 0
+    read: list[str] = []
+    with_errors = 0
     for cells in rows:
         number = cells["number"].lstrip("'")
         row = by_number.pop(int(number), None) if re.fullmatch(r"[0-9]{1,9}", number) else None
@@ -151,7 +152,8 @@ def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[
                 raise InputRefused(
                     "E_FIELD", f"row {number}: `missed` needs codes, such as C1 U2, or {NOTHING}"
                 )
-            read, with_errors = read + bool(codes), with_errors + bool(codes and not unknown)
+            read += [source_name(row.dialogue)] * bool(codes)
+            with_errors += bool(codes and not unknown)
             missed.update({code.upper() for code in codes} if not unknown else ())
             continue
         if codes or judgement not in ("", *JUDGEMENTS):
@@ -163,9 +165,15 @@ def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[
             judgements.append(Judgement(row, judgement))
     if by_number:
         raise InputRefused("E_FIELD", f"row {min(by_number)} of what was drawn is not in the sheet")
-    missed_by_code = dict(sorted(missed.items()))
-    turns = ReadTurns(unflagged=sample.unflagged, read=read, with_errors=with_errors, missed=missed_by_code)
-    return judgements, turns
+    return judgements, _read_turns(sample.unflagged, read, with_errors, missed)
+
+
+def _read_turns(unflagged: int, read: Sequence[str], with_errors: int, missed: Counter[str]) -> ReadTurns:
+    """Counts of the turns that were read, given by their dialogues."""
+    return ReadTurns(
+        unflagged=unflagged, read=len(read), with_errors=with_errors, missed=dict(sorted(missed.items())),
+        effective=count_effective(read),
+    )  # fmt: skip
 
 
 def judge_by_labels(
@@ -175,17 +183,20 @@ def judge_by_labels(
     An error of a code of `whole_dialogue` is right at any turn; a probability of one half is arguable.
 
     Raises:
-        InputRefused: E_LABEL, a label is of a dialogue that has no verdict.
+        InputRefused: E_LABEL, a label is of a dialogue that has no verdict; E_EMPTY, there is none.
     """
     errors: dict[str, dict[tuple[int, str], float]] = {verdict.dialogue_id: {} for verdict in scored}
     for label in labels:
         if label.dialogue_id not in errors:
             raise InputRefused("E_LABEL", f"--labels: dialogue {label.dialogue_id} is not in the verdicts")
         errors[label.dialogue_id][label.turn, label.code] = label.probability
+    if not any(errors.values()):
+        raise InputRefused("E_EMPTY", "--labels: there is no label")
     judgements: list[Judgement] = []
     reported: dict[Reported, Counter[str]] = {"finding": Counter(), "suggestion": Counter()}
     missed: Counter[str] = Counter()
-    with_errors = unflagged = 0
+    read: list[str] = []
+    with_errors = 0
     for verdict in scored:
         own = errors[verdict.dialogue_id]
         best: dict[str, float] = defaultdict(float)
@@ -208,11 +219,9 @@ def judge_by_labels(
         missed.update(code for _, code in of_turn)
         n_missed = len({turn for turn, _ in of_turn})
         with_errors += n_missed
-        unflagged += max((verdict.agent_turns or 0) - len(flagged), n_missed)
-    turns = ReadTurns(
-        unflagged=unflagged, read=unflagged, with_errors=with_errors, missed=dict(sorted(missed.items()))
-    )
-    first = scored[0]
+        n_unflagged = max((verdict.agent_turns or 0) - len(flagged), n_missed)
+        read += [source_name(verdict.dialogue_id)] * n_unflagged
+    turns, first = _read_turns(len(read), read, with_errors, missed), scored[0]
     return judgements, _natural_precision(first.release, first.taxonomy, log, judgements, reported, turns)
 
 
@@ -222,19 +231,15 @@ def overall_precision(
     """Precision over all codes with its interval, each code weighted by how many were reported; None if
     nothing was judged. Codes of which none was judged are left out.
 
-    Source: Korn and Graubard 1998, Clopper and Pearson's interval at an effective number of rows; that of
-    Kish 1965 (squared sum of weights over sum of squared weights), as a code read once has no variance. Both
-    numbers are rounded so that the interval is wider.
+    Source: Kish 1965, effective number of rows by their weights, as a code read once has no variance.
     """
     strata = [each for each in judged if each.n]
     if not strata:
         return None
     total = sum(each.reported for each in strata)
     value = sum(each.reported * each.right / each.n for each in strata) / total
-    n = int(total**2 / sum(each.reported**2 / each.n for each in strata) + 1e-9)
-    low, _ = clopper_pearson_interval(math.floor(value * n + 1e-9), n, confidence)
-    _, high = clopper_pearson_interval(math.ceil(value * n - 1e-9), n, confidence)
-    return value, low, high
+    n = total**2 / sum(each.reported**2 / each.effective_n for each in strata)
+    return value, *effective_interval(value, n, confidence)
 
 
 def recall_estimate(result: NaturalPrecision) -> tuple[float, float, float] | None:
@@ -248,13 +253,14 @@ def recall_estimate(result: NaturalPrecision) -> tuple[float, float, float] | No
         return None
     reported = sum(judged.reported for judged in result.findings.values())
     each = sum(turns.missed.values()) / turns.with_errors if turns.with_errors else 1.0
-    low, high = clopper_pearson_interval(turns.with_errors, turns.read, 0.975)
+    share = turns.with_errors / turns.read
+    low, high = effective_interval(share, turns.read if turns.effective is None else turns.effective, 0.975)
 
     def recall(right: float, share: float) -> float:
         detected, missed = reported * right, turns.unflagged * share * each
         return detected / (detected + missed) if detected + missed else math.nan
 
-    value = recall(precision[0], turns.with_errors / turns.read)
+    value = recall(precision[0], share)
     return None if math.isnan(value) else (value, recall(precision[1], high), recall(precision[2], low))
 
 
@@ -288,9 +294,8 @@ def summarize(result: NaturalPrecision, *, with_advice: bool) -> Iterator[Table 
     if turns.read:
         missed = " ".join(f"{code} {n}" for code, n in turns.missed.items())
         yield (
-            f"missed errors in {turns.with_errors} of {turns.read} drawn turns"
-            + (f": {missed}" if missed else "")
-            + f"; {turns.unflagged:,} turns have no finding"
+            f"{turns.read:,} of {turns.unflagged:,} turns without a finding were read, in "
+            f"{turns.with_errors:,} of them errors are missed{missed and f': {missed}'}"
         )
     if recall is not None:
         yield f"recall, estimated: {_interval(recall)}"

@@ -10,7 +10,6 @@ kind at a false discovery rate of 5 %. With a sheet, rates are of turns, by its 
 from __future__ import annotations
 
 import math
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -32,7 +31,8 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.audits import Audit, Units, audit_of_examples, audit_of_sheet
 from dialint.eval.blind_spots import AddedError, BlindSpot, group_added
-from dialint.eval.run import PIPE_WIDTH, check_writable
+from dialint.eval.results import check_codes
+from dialint.eval.run import check_writable, make_console
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,6 +41,7 @@ Dimension = Literal["team", "agent", "channel", "week"]
 WIDEST = 0.5
 """Widest interval with which a rate is shown."""
 LEVEL, POWER = 0.05, 0.8
+STRATA = ("with a finding", "with a suggestion only", "with neither")
 N_EXAMPLES = 2
 EXAMPLE_CHARACTERS = 160
 
@@ -77,13 +78,11 @@ def rates(
 ) -> None:
     """Estimate error rates by agent, team, week and code from all verdicts and a random audit, and what is
     missed."""
-    from rich.console import Console
-
     config = config or RatesConfig()
     if bool(config.audit) == (config.sheet is not None) or (config.labels and config.sheet):
         raise ConfigError("E_OPTION", "name what people read: --audit LOG --labels LABELS, or --sheet SHEET")
-    if unknown := sorted(set(config.codes) - load_taxonomy(config.taxonomy).codes.keys()):
-        raise ConfigError("E_CODE", f"--codes: codes that the taxonomy lacks: {' '.join(unknown)}")
+    taxonomy = load_taxonomy(config.taxonomy)
+    check_codes("--codes", config.codes, taxonomy)
     require_library("scipy", "eval rates")
     if config.out is not None:
         check_writable(config.out)
@@ -92,6 +91,7 @@ def rates(
         audit = audit_of_sheet(scored, config.sheet)
     else:
         audit = audit_of_examples(scored, config.audit, config.labels, reading)
+    check_codes("--labels", chain.from_iterable(audit.true.values()), taxonomy)
     added = [error for error in audit.added if error.code in config.codes or not config.codes]
     spots = group_added(added) if is_installed("sklearn") else None
     report = {
@@ -99,8 +99,7 @@ def rates(
         **estimate(audit, config),
         "blind_spots": [spot.to_dict() for spot in spots or ()],
     }
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    console = Console(width=width, markup=False, emoji=False, highlight=False)
+    console = make_console()
     n_left_out = len(scored) - len(audit.verdicts)
     for part in chain(render(report, n_left_out), render_blind_spots(added, spots)):
         console.print(part, soft_wrap=isinstance(part, str))
@@ -115,10 +114,14 @@ def estimate(audit: Audit, config: RatesConfig) -> dict[str, Any]:
     codes = tuple(code for code in audit.codes if code in config.codes or not config.codes)
     units = audit.units(frozenset(codes))
     n_units = len(audit.verdicts) if audit.rows is None else int(units.sizes.sum())
+    counts = np.column_stack((units.reads.sum(axis=0), units.sizes.sum(axis=0))).astype(int).tolist()
+    read = dict(zip(STRATA, counts, strict=True)) if audit.rows is None else {}
     return {
         "unit": "dialogue" if audit.rows is None else "agent turn",
         "dialogues": len(audit.verdicts),
         "read": audit.n_read,
+        "read_by_verdict": read,
+        "drawn_alike": not read or (units.is_drawn_alike(0, 1) and units.is_drawn_alike(0, 2)),
         "all_codes": _figures(units),
         "codes": {code: _figures(audit.units(frozenset({code}))) for code in codes},
         "groups": {by: compare_groups(audit, units, by) for by in config.by},
@@ -186,8 +189,14 @@ def render(report: Mapping[str, Any], n_left_out: int) -> Iterator[str | Table]:
     what = "dialogues" if by_dialogue else "findings and turns"
     unit = "dialogues with an error, of 100" if by_dialogue else "errors in 100 agent turns"
     left_out = f" ({n_left_out:,} more were not judged and are left out)" if n_left_out else ""
-    yield f"{report['dialogues']:,} dialogues were scored{left_out}; people read {report['read']:,} {what}."
-    yield "The figures hold if those were drawn at random, not chosen."
+    yield f"Scored: {report['dialogues']:,} dialogues{left_out}; read by people: {report['read']:,} {what}."
+    parts = [f"{name} {read:,} of {n:,}" for name, (read, n) in report["read_by_verdict"].items()]
+    yield from (f"Read of those {', '.join(parts)}.",) if parts else ()
+    if report["drawn_alike"]:
+        yield "The figures hold if those were drawn at random, not chosen."
+    else:
+        yield "That is no random draw: a rate of all holds only if each of the three was drawn at random, and"
+        yield "those by code and group may be wrong."
     whole = report["all_codes"]
     yield "\n" + unit + ": {} (95 % {})".format(*_cells(whole, "rate")) + "\n"
     flagged = "dialogues with a finding" if by_dialogue else "findings"
@@ -220,10 +229,10 @@ def render(report: Mapping[str, Any], n_left_out: int) -> Iterator[str | Table]:
     yield f"Of {of} dialint reports " + "{} (95 % {}).".format(*_cells(whole, "recall"))
     wanted, points = report["reads_for_width"], f"{100 * report['width']:g}"
     if wanted is None:
-        yield f"To know this within {points} points, reading the whole log would not suffice."
+        yield f"For an interval of {points} points, reading the whole log would not suffice."
     elif wanted > report["read"]:
         more = f"{wanted - report['read']:,} more {what}"
-        yield f"To know this within {points} points, read about {more}, drawn at random."
+        yield f"For an interval of {points} points, read about {more}, drawn at random."
 
 
 def render_blind_spots(added: Sequence[AddedError], spots: Sequence[BlindSpot] | None) -> Iterator[str]:

@@ -19,6 +19,7 @@ from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.interface import Detector
 from dialint.detector.records import Example, Label, Verdict
 from dialint.detector.statistics import Bools, Floats
+from dialint.detector.taxonomy import Taxonomy
 
 CHUNK = 256
 Results: TypeAlias = Sequence[tuple[Example, Verdict]]
@@ -74,6 +75,15 @@ def read_labelled_log(log: Path, labels: Path, reading: ReadConfig | None = None
             yield Example(dialogue=item.dialogue, labels=tuple(labels_of), split="test")
     if pending:
         raise ConfigError("E_LABEL", f"{labels}: dialogue {min(pending)} is not in {log}")
+
+
+def check_codes(option: str, codes: Iterable[str], taxonomy: Taxonomy) -> None:
+    """
+    Raises:
+        ConfigError: E_CODE, the taxonomy lacks some of the codes.
+    """
+    if unknown := sorted(set(codes) - taxonomy.codes.keys()):
+        raise ConfigError("E_CODE", f"{option}: codes that the taxonomy lacks: {' '.join(unknown)}")
 
 
 def score_examples(detector: Detector, examples: Iterable[Example]) -> list[tuple[Example, Verdict]]:

@@ -9,6 +9,7 @@ with ``--html`` one page with curves and the worst mistakes. Trains and tunes no
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,6 +48,7 @@ from dialint.eval.results import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 SLICE_ROUNDS = 200
@@ -153,6 +155,14 @@ def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
             check_writable(out, name)
 
 
+def make_console() -> Console:
+    """Return what tables are printed on: as wide as the terminal, or `PIPE_WIDTH`."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
+    return Console(width=width, markup=False, emoji=False, highlight=False)
+
+
 def check_writable(out: Path, option: str = "--out") -> None:
     """Check before any work is done that `out` can be written.
 
@@ -222,9 +232,7 @@ def evaluate_against(
 
 
 def _show(report: Mapping[str, Any]) -> None:
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
+    console = make_console()
     for name, content in report.items():
         console.print(figure_table(name, content))
         if "with_suggestions" in content:

@@ -10,7 +10,6 @@ dialogue text. A figure is of this battery: no release is immune. Trains and tun
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -49,7 +48,7 @@ from dialint.eval.attack.trials import (
 from dialint.eval.baselines import open_detector
 from dialint.eval.judge_measure import require_everything
 from dialint.eval.results import read_examples, read_labelled_log, source_name
-from dialint.eval.run import PIPE_WIDTH, check_writable
+from dialint.eval.run import check_writable, make_console
 
 BATCH = 256
 """Trials whose dialogues are in memory together."""
@@ -302,10 +301,9 @@ def _rates(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
 
 def print_report(report: dict[str, Any]) -> None:
     """Prints one table for each target."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
+    console = make_console()
     for kind, target in report["targets"].items():
         goals = target["figures"]
         table = Table(

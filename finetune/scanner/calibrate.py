@@ -3,7 +3,7 @@
     dialint train calibrate --examples build/dataset --out build/mine --name mine-2
 
 Probabilities and thresholds of the scan are fitted to one set of labelled dialogues
-(`eval/release_contract.py`), as `dialint train pack` fits them to its set of real dialogues; findings and
+(`eval/calibration.py`), as `dialint train pack` fits them to its set of real dialogues; findings and
 suggestions must be right often enough in every corpus of the set. Weights and exact checks stay as they are.
 Codes with few errors in the set keep what they had.
 """
@@ -35,7 +35,7 @@ from dialint.detector.release import Release, finalize_release
 from dialint.detector.scanner import Array
 from dialint.detector.statistics import Floats
 from dialint.detector.unfinished import making_folder
-from dialint.eval.release_contract import (
+from dialint.eval.calibration import (
     MIN_ERRORS,
     choose_natural_thresholds,
     distinct_units,

@@ -38,7 +38,7 @@ from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_releas
 from dialint.detector.render import RenderConfig
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
-from dialint.eval.release_contract import MIN_ERRORS, fit_contract, with_recall
+from dialint.eval.calibration import MIN_ERRORS, fit_contract, with_recall
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
 from dialint.finetune.scanner.calibrate import (

@@ -14,8 +14,9 @@ from dialint.detector.decide import source_of_finding
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.overrides import SourceContract, read_overrides
 from dialint.detector.records import Finding, Label, Verdict
+from dialint.detector.statistics import clopper_pearson_interval
 from dialint.eval.contract import ContractConfig, Trial, Unit, certify, contract, reliability, try_precision
-from dialint.eval.judgements import Judgement
+from dialint.eval.judgements import Judgement, judge_by_labels, overall_precision
 from dialint.eval.spot_check import SheetRow
 
 CHECK = "x (exact check 'slip', no model: y)."
@@ -141,6 +142,31 @@ def test_labels_give_a_contract_for_scoring(tmp_path: Path, capsys: pytest.Captu
     for options in ({}, {"labels": (read,), "sheet": read}, {"sheet": read, "recall": 0.9}):
         with pytest.raises(ConfigError, match="--labels"):
             contract(scored, config=ContractConfig(**options))
+
+
+def test_labels_that_cannot_be_of_whole_dialogues_are_refused(tmp_path: Path) -> None:
+    """None, of codes that there are not, or only of what is reported."""
+    scored = finished(tmp_path, [verdict(n, finding("L1", 1, 0.9, CHECK)) for n in range(60)])
+    for errors, options, message in (
+        ([], {}, "there is no label"),
+        ([(0, 1, "Z9", 1.0)], {}, "the taxonomy lacks: Z9"),
+        ([(n, 1, "L1", 1.0) for n in range(60)], {"recall": 0.8}, "read as a whole"),
+    ):
+        read = labels(tmp_path / "l.jsonl", errors)
+        with pytest.raises((ConfigError, InputRefused), match=message):
+            contract(scored, config=ContractConfig(labels=(read,), **options))
+
+
+def test_intervals_take_the_rows_of_a_dialogue_for_one(tmp_path: Path) -> None:
+    """Ten wrong findings in one dialogue are as one, and don't demote; one in each of ten do."""
+    for n_each, advice in ((10, "too few judged"), (1, "suggestion only")):
+        one = [verdict(n, *(finding("L1", turn, 0.9) for turn in range(n_each))) for n in range(10 // n_each)]
+        clean = [Label(dialogue_id="d0", turn=0, code="L2", probability=1.0, method="read")]
+        judged, result = judge_by_labels(one, clean, "log")
+        assert len(judged) == 10
+        assert result.findings["L1"].interval == pytest.approx(clopper_pearson_interval(0, 10 // n_each))
+        assert overall_precision(result.findings.values()) == (0.0, *result.findings["L1"].interval)
+        assert result.advice("L1") == advice
 
 
 def test_reliability_by_hand() -> None:

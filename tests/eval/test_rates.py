@@ -53,6 +53,23 @@ def test_a_stratum_that_was_left_out_gives_no_rate() -> None:
     assert make_units(one, bad, np.arange(100) >= 50).rate().value == 0.0
 
 
+def test_strata_that_were_not_drawn_together_lend_no_share() -> None:
+    """Of 40 flagged dialogues all are read, of 360 others none or few: a group of which only flagged ones are
+    read has no rate. Rows of a sheet are drawn apart, too: an agent's ten findings say nothing of the turns."""
+    flagged, group = np.arange(400) < 40, np.isin(np.arange(400), [0, 1, 2, 398, 399])
+    for n_others in (0, 5):
+        read = flagged | (np.arange(400) - 40 < n_others)
+        units = make_units(np.where(flagged, 0, 2), flagged, read)
+        assert np.isnan(units.rate(group).value)
+        assert not units.is_drawn_alike(0, 2)
+    sizes = np.array([[10.0, 5.0], [1.0, 900.0]])
+    reads, errors = np.array([[10.0, 0.0], [0.0, 20.0]]), np.array([[10.0, 0.0], [0.0, 1.0]])
+    sheet = Units(sizes, reads, errors, sizes[:, 1], is_one_draw=False)
+    assert np.isnan(sheet.rate(np.array([True, False])).value)
+    all_bad = Units(np.full((9, 1), 3.0), np.ones((9, 1)), np.ones((9, 1)), np.ones(9))
+    assert all_bad.rate().n > 0, "more errors than turns are as many as there can be, not none"
+
+
 def test_rows_of_one_dialogue_count_as_one() -> None:
     """Ten rows in each of five dialogues are as sure as five (Kish)."""
     units = Units(np.full((5, 1), 50.0), np.full((5, 1), 10.0), np.full((5, 1), 2.0), np.full(5, 50.0))

@@ -156,8 +156,10 @@ def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.Captur
     assert "1 of 7 rows are not judged yet" in shown
     natural = read_overrides(out / "overrides.yaml").spot_check
     assert natural is not None
-    assert natural.findings["T1"] == Judged(reported=6, right=2, arguable=1, wrong=0, stated=2.4)
-    assert natural.suggestions["C1"] == Judged(reported=1, right=0, arguable=0, wrong=1, stated=0.4)
+    assert natural.findings["T1"] == Judged(reported=6, right=2, arguable=1, wrong=0, stated=2.4, effective=3)
+    assert natural.suggestions["C1"] == Judged(
+        reported=1, right=0, arguable=0, wrong=1, stated=0.4, effective=1
+    )
     assert natural.turns.missed == {"U2": 1}
     estimate = recall_estimate(natural)
     assert estimate is not None

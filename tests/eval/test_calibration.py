@@ -10,7 +10,7 @@ import pytest
 
 from dialint.detector.calibration import Contract, NaturalThreshold, Scan
 from dialint.detector.records import Dialogue, Example, Label, Turn
-from dialint.eval.release_contract import (
+from dialint.eval.calibration import (
     MIN_FLAGGED,
     choose_natural_thresholds,
     distinct_units,
