@@ -155,7 +155,7 @@ def betting_interval(
 
     Source: Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, JRSS B 86
     (2024), section 4: hedged capital, predictable plug-in bets. Here bets may lose up to `MOST_BET` of the
-    capital, and a bet is scaled by its value's weight.
+    capital, and a bet is scaled by its value's weight, of which the largest counts as known beforehand.
     """
     low, high = limits
     n, span = len(values), high - low
@@ -301,6 +301,22 @@ def compare_rates(pairs: Sequence[tuple[Rate, Rate]], level: float = 0.05) -> li
 def compare_shares(successes: int, n: int, successes_other: int, n_other: int) -> Comparison:
     """`compare_rates` of two plain proportions."""
     return compare_rates([(Rate.of(successes, n), Rate.of(successes_other, n_other))])[0]
+
+
+Partial = tuple[int, int, int]
+"""What is known of `n` trials of which some are not decided: least events, most events, n."""
+
+
+def compare_partial(pairs: Sequence[tuple[Partial, Partial]], level: float = 0.05) -> list[Comparison]:
+    """`compare_rates` of shares of which some trials are not decided: "more" or "fewer" only if it holds
+    however they are."""
+    more = compare_rates([(Rate.of(a[0], a[2]), Rate.of(b[1], b[2])) for a, b in pairs], level)
+    fewer = compare_rates([(Rate.of(a[1], a[2]), Rate.of(b[0], b[2])) for a, b in pairs], level)
+    words: list[Comparison] = []
+    for up, down in zip(more, fewer, strict=True):
+        same: Comparison = "even" if up == down == "even" else "unknown"
+        words.append("more" if up == "more" else "fewer" if down == "fewer" else same)
+    return words
 
 
 def clopper_pearson_upper(successes: int, n: int, confidence: float) -> float:

@@ -4,7 +4,8 @@ estimate by a random sample of them that people read.
 Of what nobody read, the mean is the model's own plus the mean difference that the sample shows
 (prediction-powered; the unit is the dialogue), apart for dialogues with and without a finding, as audits may
 sample only the latter. Only tasks with an inclusion probability are a sample: what was read because it looked
-bad, or by chance of an appeal, stands for itself. Where the sample is too small, there is no score.
+bad, or for an appeal, stands for itself, also where it was sampled besides: the unread are those that nobody
+picked. Where the sample is too small, there is no score.
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ def estimate_score(rows: Iterable[ScoredDialogues]) -> ReviewedScore:
     """Return the reviewed score of dialogues.
 
     Exact where people have decided everything. Else the interval is a betting interval of the mean
-    difference, less what is read already (finite population), and of flagged and other dialogues together by
-    their distances from the estimate (MOVER).
+    difference, which holds for any sample, less what is read already (finite population), and of flagged and
+    other dialogues together by their distances from the estimate (MOVER), which is an approximation.
     Source: Angelopoulos et al., Prediction-powered inference (2023); Newcombe 1998 for the sum.
     """
     rows = [row for row in rows if row.n]

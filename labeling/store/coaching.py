@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, insert, or_, select, update
 
 from dialint.detector.records import Finding
+from dialint.detector.statistics import Partial
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.store.database.decisions import Review
 from dialint.labeling.store.database.derived import cut_name
@@ -75,19 +76,25 @@ class CoachedDialogue(NamedTuple):
     n_open: int
 
     @property
+    def has_confirmed(self) -> bool:
+        """Whether people confirmed, changed or added an error."""
+        return bool(self.confirmed) or self.n_changed > 0
+
+    @property
     def has_error(self) -> bool:
-        """Whether an error stands: confirmed, changed, or not decided yet."""
-        return bool(self.confirmed) or self.n_changed > 0 or self.n_open > 0
+        """Whether an error stands: confirmed, or not decided yet."""
+        return self.has_confirmed or self.n_open > 0
 
 
 class CodeRates(NamedTuple):
-    """Confirmed errors by code, of an agent and of other agents: of the same `team` (empty: of those without
-    one), or of all where it is None, `n_agents` of them. `own_dialogues` and `other_dialogues` were scored.
-    Without enough others, `other` is empty and `other_dialogues` is 0."""
+    """Dialogues by code, of an agent and of other agents, with a confirmed error, and with that or a finding
+    that nobody has decided: of the same `team` (empty: of those without one), or of all where it is None,
+    `n_agents` of them. `own_dialogues` and `other_dialogues` were scored. Without enough others, `other` is
+    empty and `other_dialogues` is 0."""
 
-    own: Mapping[str, int]
+    own: Mapping[str, tuple[int, int]]
     own_dialogues: int
-    other: Mapping[str, int]
+    other: Mapping[str, tuple[int, int]]
     other_dialogues: int
     n_agents: int
     team: str | None
@@ -139,7 +146,7 @@ def _to_dialogue(row: Any, findings: Sequence[Any], taxonomy: Taxonomy) -> Coach
 def compare_codes(
     transaction: Transaction, actor: str, agent: str, since_ms: int, until_ms: int, team: str | None = None
 ) -> CodeRates:
-    """How many confirmed errors of each code an agent has, and how many the others.
+    """How many dialogues of an agent have an error of each code, and how many of the others'.
 
     For a lead, the others are those of `team`, or of all teams if there are fewer than `MIN_OTHERS` in it. An
     agent is compared with the own newest team only, on the days on which at least `MIN_OTHERS` others of it
@@ -163,11 +170,13 @@ def compare_codes(
         row = transaction.run(query.add_columns(func.count()).where(*scored, is_counted)).one()
         return tuple(row)
 
-    def count_errors(is_counted: ColumnElement[bool]) -> dict[str, int]:
-        is_confirmed = and_(finding.suggestion.is_(False), finding.decision == "confirmed")
-        errors = select(finding.code, func.count()).where(or_(is_added(), is_confirmed), is_counted)
-        rows = transaction.run(errors.where(*whole_days(finding, since_ms, until_ms)).group_by(finding.code))
-        return dict(map(tuple, rows))
+    def count_by_code(is_counted: ColumnElement[bool]) -> dict[str, tuple[int, int]]:
+        confirmed = or_(is_added(), and_(finding.suggestion.is_(False), finding.decision == "confirmed"))
+        standing = or_(confirmed, and_(finding.suggestion.is_(False), finding.decision == "open"))
+        counts = [func.count(case((each, finding.number)).distinct()) for each in (confirmed, standing)]
+        query: Select[Any] = select(finding.code, *counts).where(standing, is_counted)
+        rows = transaction.run(query.where(*whole_days(finding, since_ms, until_ms)).group_by(finding.code))
+        return {row[0]: (int(row[1]), int(row[2])) for row in map(tuple, rows)}
 
     if not has_permission(account, "plan"):
         newest = select(dialogue.team).where(dialogue.agent == name).order_by(dialogue.number.desc())
@@ -182,8 +191,8 @@ def compare_codes(
     n_others, n_dialogues = count_scored(is_other(dialogue))
     is_shown = n_others >= MIN_OTHERS
     return CodeRates(
-        count_errors(finding.agent == name), count_scored(dialogue.agent == name)[1],
-        count_errors(is_other(finding)) if is_shown else {}, n_dialogues if is_shown else 0, n_others, team,
+        count_by_code(finding.agent == name), count_scored(dialogue.agent == name)[1],
+        count_by_code(is_other(finding)) if is_shown else {}, n_dialogues if is_shown else 0, n_others, team,
     )  # fmt: skip
 
 
@@ -249,7 +258,7 @@ def _find_confirmed(transaction: Transaction, name: str, rows: Sequence[Any]) ->
 
 
 @read_operation("plan")
-def count_cleared(
+def count_errors(
     transaction: Transaction,
     actor: str,
     since_ms: int,
@@ -257,17 +266,21 @@ def count_cleared(
     *,
     team: str | None = None,
     channel: str | None = None,
-) -> dict[str, int]:
-    """How many flagged dialogues of each agent people have cleared in ``[since_ms, until_ms)``: every finding
-    was rejected, and nothing added.
-    """
+) -> dict[str, Partial]:
+    """Of each agent's scored dialogues in ``[since_ms, until_ms)`` how many have an error that people
+    confirmed, corrected or added, how many that one or a finding that nobody has decided, and how many there
+    are."""
     columns = dialogue_index.c
-    is_cleared = and_(columns.n_findings > 0, columns.n_rejected == columns.n_findings, columns.n_added == 0)
-    named = name_conditions(columns, {"team": team, "channel": channel})
-    span = span_conditions(columns, since_ms, until_ms)
-    where = [columns.review == "reviewed", is_cleared, *span, *named]
-    query: Select[Any] = select(columns.agent, func.count()).where(*where).group_by(columns.agent)
-    return {row[0]: int(row[1]) for row in map(tuple, transaction.run(query))}
+    confirmed = columns.n_confirmed + columns.n_changed + columns.n_added > 0
+    standing = or_(confirmed, columns.n_findings > columns.n_rejected)
+    counts = [func.count(case((each, 1))) for each in (confirmed, standing)]
+    where = [
+        *span_conditions(columns, since_ms, until_ms),
+        *name_conditions(columns, {"team": team, "channel": channel}),
+    ]
+    query: Select[Any] = select(columns.agent, *counts, func.count()).group_by(columns.agent)
+    rows = transaction.run(query.where(columns.status == "scored", columns.agent != "", *where))
+    return {row[0]: (int(row[1]), int(row[2]), int(row[3])) for row in map(tuple, rows)}
 
 
 @read_operation("plan")

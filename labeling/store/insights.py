@@ -344,18 +344,27 @@ def list_scores(
     )  # fmt: skip
 
 
+_READ, _DRAWN = annotation_rows.alias(), tasks.alias()
 _SAMPLED = (
     select(tasks.c.dialogue, func.max(tasks.c.inclusion_probability).label("chance"))
-    .join(annotation_rows, annotation_rows.c.dialogue == tasks.c.dialogue)  # which has an index
+    .join(_READ, _READ.c.dialogue == tasks.c.dialogue)  # which has an index
     .where(
-        annotation_rows.c.task == tasks.c.id,
+        _READ.c.task == tasks.c.id,
         tasks.c.inclusion_probability.is_not(None), tasks.c.pool == "main", tasks.c.turn.is_(None),
-        annotation_rows.c.kind.in_(("reviewer", "expert")),
+        _READ.c.kind.in_(("reviewer", "expert")),
+        ~select(annotation_rows.c.id)
+        .outerjoin_from(annotation_rows, _DRAWN, _DRAWN.c.id == annotation_rows.c.task)
+        .where(
+            annotation_rows.c.dialogue == tasks.c.dialogue,
+            annotation_rows.c.kind.in_(("reviewer", "appeal")),
+            _DRAWN.c.inclusion_probability.is_(None),
+        ).exists(),
     )
     .group_by(tasks.c.dialogue)
     .subquery()
 )  # fmt: skip
-"""Dialogues that were sampled and that a reviewer or expert has answered whole for that."""
+"""Dialogues that were sampled and that a reviewer or expert has answered whole for that; without those that
+people read for another reason, too: these stand for themselves, as others of their kind do."""
 
 
 def _join_sample(query: Select[Any]) -> Select[Any]:

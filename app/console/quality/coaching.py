@@ -34,7 +34,7 @@ from dialint.app.console.tables import (
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text, severity_title
-from dialint.detector.statistics import Rate, compare_rates, compare_shares
+from dialint.detector.statistics import Partial, compare_partial
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.reviewed_scores import ReviewedScore, estimate_score
 from dialint.labeling.store import coaching
@@ -94,7 +94,7 @@ def coaching_page(store: Store, account: Account) -> None:
     with left:
         _show_trend(scored, weeks)
     with right:
-        _show_codes(rates, now, load_taxonomy())
+        _show_codes(rates, load_taxonomy())
     _show_dialogues(store, account, agent, now, is_lead=is_lead)
     show_notes(store, account, agent, [one.dialogue for one in now], is_lead=is_lead)
 
@@ -106,12 +106,13 @@ def _show_tiles(
     agent: str | None,
     period: Period,
 ) -> None:
-    n, errors = len(now), sum(one.has_error for one in now)
+    own, earlier = _count_errors(now), _count_errors(before)
+    _confirmed, errors, n = own
     reviewed = sum(one.review == "reviewed" for one in now)
     confirmed = sum(len(one.confirmed) + one.n_changed for one in now)
     is_open = sum(one.n_open for one in now)
 
-    counts = (errors, n, sum(one.has_error for one in before), len(before))
+    is_clear = compare_partial([(own, earlier)])[0] in ("more", "fewer")
 
     def address(**filters: str) -> str | None:
         return None if agent is None else explore_address(agent=agent, **period.filters, **filters)
@@ -133,10 +134,18 @@ def _show_tiles(
         show_score_tile(score, address(status="reviewed"))
         show_tile(
             _("Change"),
-            share_change(*counts) if compare_shares(*counts) in ("more", "fewer") else _("not clear"),
+            share_change(*own[1:], *earlier[1:]) if is_clear else _("not clear"),
             ngettext("{n} dialogue before", "{n} dialogues before", len(before)),
             paragraph("Change of the share of dialogues"), address(),
         )  # fmt: skip
+
+
+def _count_errors(dialogues: Sequence[coaching.CoachedDialogue]) -> Partial:
+    return (
+        sum(one.has_confirmed for one in dialogues),
+        sum(one.has_error for one in dialogues),
+        len(dialogues),
+    )
 
 
 def _show_trend(scored: Sequence[coaching.CoachedDialogue], weeks: Period) -> None:
@@ -159,40 +168,35 @@ def _show_trend(scored: Sequence[coaching.CoachedDialogue], weeks: Period) -> No
     st.caption(_("By the first day of the week. A line is the 95 % interval: short weeks say little."))
 
 
-def _show_codes(
-    rates: coaching.CodeRates, now: Sequence[coaching.CoachedDialogue], taxonomy: Taxonomy
-) -> None:
+def _show_codes(rates: coaching.CodeRates, taxonomy: Taxonomy) -> None:
     st.markdown(f"**{safe_markdown(_('Confirmed errors against the others'))}**")
-    codes = sorted(rates.own, key=lambda code: (-rates.own[code], code))[:N_CODES]
+    confirmed = {code: k for code, (k, _standing) in rates.own.items() if k}
+    codes = sorted(confirmed, key=lambda code: (-confirmed[code], code))[:N_CODES]
     if not codes or not rates.own_dialogues:
         st.caption(_("No confirmed error in this period."))
         return
-    n = rates.own_dialogues
-    dialogues = Counter(code for one in now for code in {code for code, _severity in one.confirmed})
     own, others = _("this agent"), _("the others")
     words = {
         "more": _("more"), "fewer": _("fewer"), "even": _("no clear difference"),
         "unknown": _("not enough evidence"),
     }  # fmt: skip
-    n_other = rates.other_dialogues
+    n, n_other = rates.own_dialogues, rates.other_dialogues
+
+    def partial_of(counts: tuple[int, int], n: int) -> Partial:
+        return min(counts[0], n), min(counts[1], n), n  # people add errors to what was not scored, too
+
     pairs = [
-        (
-            Rate.of(min(rates.own[code], n, dialogues[code]), n),
-            Rate.of(min(rates.other.get(code, 0), n_other), n_other),
-        )
-        for code in codes
+        (partial_of(rates.own[code], n), partial_of(rates.other.get(code, (0, 0)), n_other)) for code in codes
     ]
     marks, rows = [], []
-    for code, difference in zip(codes, compare_rates(pairs), strict=True):
-        name = code_title(code, taxonomy)
-        k = min(rates.own[code], n)
+    for code, pair, difference in zip(codes, pairs, compare_partial(pairs), strict=True):
+        name, (k, k_other) = code_title(code, taxonomy), (each[0] for each in pair)
         marks.append(ShareMark.of(name, k, n, own))
-        k_other = min(rates.other.get(code, 0), n_other)
         if n_other:
             marks.append(ShareMark.of(name, k_other, n_other, others, MUTED))
         rows.append((name, share_text(k, n), share_text(k_other, n_other), words[difference]))
     alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
-    draw_shares(marks, _("Errors for each dialogue"), alt, n_rows=len(codes))
+    draw_shares(marks, _("Share of dialogues"), alt, n_rows=len(codes))
     show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)
     if not rates.other_dialogues:
         st.caption(_("There are too few other agents to compare with: their own figures could be read off."))

@@ -34,12 +34,12 @@ from dialint.app.console.tables import (
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text
-from dialint.detector.statistics import LEAST_EVENTS, Rate, compare_rates
+from dialint.detector.statistics import LEAST_EVENTS, Partial, compare_partial
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.reviewed_scores import ReviewedScore, estimate_score
 from dialint.labeling.store import insights
 from dialint.labeling.store.api import Store
-from dialint.labeling.store.coaching import count_cleared
+from dialint.labeling.store.coaching import count_errors
 from dialint.labeling.store.records import Account
 
 N_CODES = N_AGENTS = 8
@@ -72,8 +72,7 @@ def overview_page(store: Store, account: Account) -> None:
     before = insights.read_totals(store, account.id, *earlier, **filters)
     days = insights.read_groups(store, account.id, "day", *span, **filters, limit=4000)
     codes = insights.read_groups(store, account.id, "code", *span, **filters, limit=N_CODES)
-    agents = insights.read_groups(store, account.id, "agent", *span, **filters, limit=1000)
-    cleared = count_cleared(store, account.id, *span, **filters)
+    agents = count_errors(store, account.id, *span, **filters)
     scored = insights.read_scores(store, account.id, "total", *span, **filters).get("", ())
     backlog = insights.read_backlog(store, account.id)
     address = {**period.filters, **filters}
@@ -90,7 +89,7 @@ def overview_page(store: Store, account: Account) -> None:
     with left:
         _show_codes(codes, now, address)
     with right:
-        _show_agents(agents, cleared, address)
+        _show_agents(agents, address)
     _show_scores(store, account, score, period, filters)
 
 
@@ -242,33 +241,35 @@ def _show_scores(
         show_table(headings, rows)
 
 
-def _show_agents(agents: Sequence[insights.Group], cleared: dict[str, int], address: dict[str, str]) -> None:
+def _show_agents(agents: dict[str, Partial], address: dict[str, str]) -> None:
     st.markdown(f"**{safe_markdown(_('Agents'))}**")
-    groups = [group for group in agents if group.key and group.dialogues]
-    if not groups:
+    if not agents:
         st.caption(_("No dialogue of this period names an agent."))
         return
-    counts = {group.key: (group.flagged - cleared.get(group.key, 0), group.dialogues) for group in groups}
     ranked = sorted(
-        rank_agents(counts).items(),
-        key=lambda row: (row[1] == 0, -row[1], -counts[row[0]][0] / counts[row[0]][1], row[0]),
+        rank_agents(agents).items(),
+        key=lambda row: (row[1] == 0, -row[1], -agents[row[0]][1] / agents[row[0]][2], row[0]),
     )[:N_AGENTS]
     states = {
         1: (_("more than the others"), MARKED), -1: (_("fewer than the others"), STRONG),
         0: (_("not enough evidence"), MUTED),
     }  # fmt: skip
-    marks = [ShareMark.of(name, *counts[name], *states[side]) for name, side in ranked]
-    errors, dialogues = (sum(each) for each in zip(*counts.values(), strict=True))
+    marks = [ShareMark.of(name, *agents[name][1:], *states[side]) for name, side in ranked]
+    _confirmed, errors, dialogues = (sum(each) for each in zip(*agents.values(), strict=True))
     alt = _("Share of each agent's dialogues with an error that stands, with its interval.")
     draw_shares(marks, _("Dialogues with an error"), alt, errors / dialogues)
-    rows = [
-        (
-            PageLink(name, f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
-            PageLink(show_number(counts[name][1]), explore_address(agent=name, **address)),
-            share_text(*counts[name]), states[side][0],
+    rows = []
+    for name, side in ranked:
+        confirmed, standing, n = agents[name]
+        is_open = ngettext("{n} not decided yet", "{n} not decided yet", standing - confirmed)
+        rows.append(
+            (
+                PageLink(name, f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
+                PageLink(show_number(n), explore_address(agent=name, **address)),
+                f"{share_text(standing, n)} · {is_open}" if standing > confirmed else share_text(standing, n),
+                states[side][0],
+            )
         )
-        for name, side in ranked
-    ]  # fmt: skip
     headings = (_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"))
     show_table(headings, rows)
     rule = paragraph("An error stands if people confirmed")
@@ -276,14 +277,14 @@ def _show_agents(agents: Sequence[insights.Group], cleared: dict[str, int], addr
     st.caption(safe_markdown(text))
 
 
-def rank_agents(counts: dict[str, tuple[int, int]]) -> dict[str, int]:
+def rank_agents(agents: dict[str, Partial]) -> dict[str, int]:
     """Return which agents have more errors than the others (1), fewer (-1), or cannot be told apart (0), at a
-    false discovery rate of 5 %. `counts` are dialogues with an error and all, by agent."""
-    errors, dialogues = (sum(each) for each in zip(*counts.values(), strict=True))
-    names = [name for name, (_, n) in counts.items() if LEAST_DIALOGUES <= n < dialogues]
-    pairs = [
-        (Rate.of(*counts[name]), Rate.of(errors - counts[name][0], dialogues - counts[name][1]))
-        for name in names
-    ]
-    words = dict(zip(names, compare_rates(pairs), strict=True))
-    return {name: {"more": 1, "fewer": -1}.get(words.get(name, ""), 0) for name in counts}
+    false discovery rate of 5 %, however what is not decided will be."""
+    whole = [sum(each) for each in zip(*agents.values(), strict=True)]
+    names = [name for name, (_least, _most, n) in agents.items() if LEAST_DIALOGUES <= n < whole[2]]
+    pairs = []
+    for name in names:
+        least, most, n = (total - own for total, own in zip(whole, agents[name], strict=True))
+        pairs.append((agents[name], (least, most, n)))
+    words = dict(zip(names, compare_partial(pairs), strict=True))
+    return {name: {"more": 1, "fewer": -1}.get(words.get(name, ""), 0) for name in agents}

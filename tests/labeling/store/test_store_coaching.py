@@ -13,7 +13,7 @@ from dialint.labeling.store.coaching import (
     MAX_CHARACTERS,
     acknowledge_note,
     compare_codes,
-    count_cleared,
+    count_errors,
     list_agents,
     list_dialogues,
     list_notes,
@@ -66,11 +66,11 @@ def test_errors_are_what_people_left_standing(coached: Store, actor: str) -> Non
 def test_others_are_summed_over_enough_agents(coached: Store) -> None:
     for actor, team in (("lea", "t1"), ("agnes", "t1"), ("agnes", None)):
         rates = compare_codes(coached, actor, "a1", 0, UNTIL_MS, team)
-        assert (dict(rates.own), rates.own_dialogues) == ({"C1": 1, "T1": 1}, 4)
-        assert (dict(rates.other), rates.other_dialogues) == ({"C1": 1}, 5)
+        assert (dict(rates.own), rates.own_dialogues) == ({"C1": (1, 2), "T1": (1, 1)}, 4)
+        assert (dict(rates.other), rates.other_dialogues) == ({"C1": (1, 5)}, 5)
         assert (rates.n_agents, rates.team) == (5, "t1")
     lone = compare_codes(coached, "lea", "a1", 0, UNTIL_MS, "t9")
-    assert (dict(lone.other), lone.team) == ({"C1": 1}, None), "of all teams"
+    assert (dict(lone.other), lone.team) == ({"C1": (1, 5)}, None), "of all teams"
 
 
 def scored_at(name: str, agent: str, day: int, team: str | None = "t1") -> Dialogue:
@@ -115,7 +115,7 @@ def test_an_agent_cannot_subtract_periods(store: Store) -> None:
     days = [int(datetime(2024, 1, day, tzinfo=UTC).timestamp() * 1000) for day in (1, 2, 3)]
     for until_ms in days[1:]:
         rates = compare_codes(store, "agnes", "a1", days[0], until_ms)
-        assert (dict(rates.other), rates.other_dialogues, rates.n_agents) == ({"C1": 5}, 5, 5)
+        assert (dict(rates.other), rates.other_dialogues, rates.n_agents) == ({"C1": (5, 5)}, 5, 5)
     assert rates.own_dialogues == 2
     assert compare_codes(store, "agnes", "a1", days[1], days[2]).n_agents == 0
     assert compare_codes(store, "lea", "a1", days[0], days[2]).other_dialogues == 6
@@ -127,9 +127,10 @@ def test_agents_without_a_team_are_compared_with_each_other(store: Store) -> Non
     assert (rates.other_dialogues, rates.team) == (5, "")
 
 
-def test_cleared_dialogues_and_agents(coached: Store) -> None:
-    assert count_cleared(coached, "lea", 0, UNTIL_MS) == {"a1": 1}
-    assert count_cleared(coached, "lea", 0, UNTIL_MS, team="t9") == {}
+def test_errors_by_agent_say_how_many_people_decided(coached: Store) -> None:
+    others = {f"a{n}": (0, 1, 1) for n in range(3, 7)}
+    assert count_errors(coached, "lea", 0, UNTIL_MS) == {"a1": (2, 3, 4), "a2": (1, 1, 1), **others}
+    assert count_errors(coached, "lea", 0, UNTIL_MS, team="t9") == {}
     assert [name for name, _team in list_agents(coached, "lea")] == [f"a{n}" for n in range(1, 7)]
 
 

@@ -15,14 +15,22 @@ from dialint.labeling.store.database.transactions import Store
 
 def test_an_agent_is_set_apart_only_by_evidence() -> None:
     """18 of 20 against 60 of 200 is more, 0 of 40 is fewer; 5 of 5 are too few to say so, and 8 of 20 is
-    within its interval, 0.22 to 0.61."""
-    rest = {"rest": (60, 200)}
-    assert rank_agents({"a": (18, LEAST_DIALOGUES), **rest})["a"] == 1
-    assert rank_agents({"a": (0, 40), **rest})["a"] == -1
-    assert rank_agents({"a": (LEAST_DIALOGUES - 1, LEAST_DIALOGUES - 1), **rest})["a"] == 0
-    assert rank_agents({"a": (8, 20), **rest})["a"] == 0
-    assert rank_agents({"a": (1, 20), "rest": (0, 2000)})["a"] == 0, "one event is chance"
-    assert rank_agents({"a": (18, 20)})["a"] == 0, "nobody to compare with"
+    within its interval, 0.22 to 0.61. What nobody has decided sets nobody apart, in either direction."""
+
+    def rank(a: tuple[int, ...], rest: tuple[int, ...] = (60, 60, 200)) -> int:
+        return rank_agents({"a": (a[0], a[-2], a[-1]), "rest": (rest[0], rest[1], rest[2])})["a"]
+
+    assert rank((18, LEAST_DIALOGUES)) == 1
+    assert rank((0, 40)) == -1
+    assert rank((LEAST_DIALOGUES - 1, LEAST_DIALOGUES - 1)) == 0
+    assert rank((8, 20)) == 0
+    assert rank((1, 20), (0, 0, 2000)) == 0, "one event is chance"
+    assert rank_agents({"a": (18, 18, 20)})["a"] == 0, "nobody to compare with"
+    assert rank((6, 18, 20)) == 0, "twelve of its errors are nobody's decision"
+    assert rank((18, 20), (60, 180, 200)) == 0, "so are those of the others"
+    assert rank((0, 12, 40)) == 0
+    assert rank((0, 40), (0, 60, 200)) == 0
+    assert rank((17, 18, 20), (58, 62, 200)) == 1
     assert compare_shares(6, 20, 0, 80) == "more"
     assert compare_shares(1, 20, 0, 80) == "unknown", "though its interval leaves out zero"
 
