@@ -93,13 +93,12 @@ class Judged(Record):
 
 class ReadTurns(Record):
     """Agents' turns without a finding: `unflagged` of them in the log, `read` by a person, who found errors
-    in `with_errors` of these; `missed` counts the errors by code. `effective` as in `Judged`."""
+    in `with_errors` of these; `missed` counts the errors by code."""
 
     unflagged: Count
     read: Count
     with_errors: Count
     missed: dict[str, Count]
-    effective: Annotated[float, Field(ge=0)] | None = None
 
 
 class NaturalPrecision(Record):
@@ -117,14 +116,9 @@ class NaturalPrecision(Record):
     def pooled(self) -> Judged:
         """The codes of which too few were judged, as if they were one."""
         few = [judged for judged in self.findings.values() if judged.advice == "too few judged"]
-        return Judged(
-            reported=sum(judged.reported for judged in few),
-            right=sum(judged.right for judged in few),
-            arguable=sum(judged.arguable for judged in few),
-            wrong=sum(judged.wrong for judged in few),
-            stated=sum(judged.stated for judged in few),
-            effective=sum(judged.effective_n for judged in few),
-        )
+        names = ("reported", "right", "arguable", "wrong", "stated")
+        sums = {name: sum(getattr(judged, name) for judged in few) for name in names}
+        return Judged(**sums, effective=sum(judged.effective_n for judged in few))
 
     def advice(self, code: str) -> Advice:
         """Whether findings of a code may accuse on this log. Where too few were judged, the pooled codes

@@ -354,15 +354,15 @@ def count_effective(groups: Iterable[object]) -> float:
     return sum(sizes) ** 2 / max(1, sum(size**2 for size in sizes))
 
 
-def effective_interval(share: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share at an effective number of rows, both rounded so that it is
-    wider.
+def effective_interval(share: float, n: float) -> tuple[float, float]:
+    """Clopper and Pearson's 95 % interval of a share at an effective number of rows; both are rounded so that
+    it is wider.
 
     Source: Korn and Graubard 1998.
     """
     whole = int(n + 1e-9)
-    low, _ = clopper_pearson_interval(math.floor(share * whole + 1e-9), whole, confidence)
-    return low, clopper_pearson_interval(math.ceil(share * whole - 1e-9), whole, confidence)[1]
+    low, _ = clopper_pearson_interval(math.floor(share * whole + 1e-9), whole)
+    return low, clopper_pearson_interval(math.ceil(share * whole - 1e-9), whole)[1]
 
 
 def e_values_of_loss(differences: Floats) -> Floats:

@@ -4,8 +4,8 @@
     dialint eval contract verdicts.jsonl --labels labels.jsonl --recall 0.8
 
 Reads verdicts and either the judged sheet of a spot check or labels of all errors in their dialogues, and
-changes no text. Without `--precision` and `--recall` it measures: precision by code, recall, and how far
-stated probabilities are from what was right.
+changes no text. Without `--precision` and `--recall` it measures: precision by code, and how far stated
+probabilities are from what was right. Recall is estimated by `dialint eval rates`.
 
 A threshold is tested by an exact binomial bound on one unit of each dialogue, chosen at random by its ids:
 turns of one dialogue depend on each other, dialogues do not. The thresholds of a code and source are tested

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -138,8 +137,7 @@ def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[
     by_number = {row.number: row for row in sample.rows}
     judgements: list[Judgement] = []
     missed: Counter[str] = Counter()
-    read: list[str] = []
-    with_errors = 0
+    read = with_errors = 0
     for cells in rows:
         number = cells["number"].lstrip("'")
         row = by_number.pop(int(number), None) if re.fullmatch(r"[0-9]{1,9}", number) else None
@@ -152,8 +150,7 @@ def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[
                 raise InputRefused(
                     "E_FIELD", f"row {number}: `missed` needs codes, such as C1 U2, or {NOTHING}"
                 )
-            read += [source_name(row.dialogue)] * bool(codes)
-            with_errors += bool(codes and not unknown)
+            read, with_errors = read + bool(codes), with_errors + bool(codes and not unknown)
             missed.update({code.upper() for code in codes} if not unknown else ())
             continue
         if codes or judgement not in ("", *JUDGEMENTS):
@@ -165,15 +162,9 @@ def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[
             judgements.append(Judgement(row, judgement))
     if by_number:
         raise InputRefused("E_FIELD", f"row {min(by_number)} of what was drawn is not in the sheet")
-    return judgements, _read_turns(sample.unflagged, read, with_errors, missed)
-
-
-def _read_turns(unflagged: int, read: Sequence[str], with_errors: int, missed: Counter[str]) -> ReadTurns:
-    """Counts of the turns that were read, given by their dialogues."""
-    return ReadTurns(
-        unflagged=unflagged, read=len(read), with_errors=with_errors, missed=dict(sorted(missed.items())),
-        effective=count_effective(read),
-    )  # fmt: skip
+    missed_by_code = dict(sorted(missed.items()))
+    turns = ReadTurns(unflagged=sample.unflagged, read=read, with_errors=with_errors, missed=missed_by_code)
+    return judgements, turns
 
 
 def judge_by_labels(
@@ -195,8 +186,7 @@ def judge_by_labels(
     judgements: list[Judgement] = []
     reported: dict[Reported, Counter[str]] = {"finding": Counter(), "suggestion": Counter()}
     missed: Counter[str] = Counter()
-    read: list[str] = []
-    with_errors = 0
+    with_errors = unflagged = 0
     for verdict in scored:
         own = errors[verdict.dialogue_id]
         best: dict[str, float] = defaultdict(float)
@@ -219,15 +209,15 @@ def judge_by_labels(
         missed.update(code for _, code in of_turn)
         n_missed = len({turn for turn, _ in of_turn})
         with_errors += n_missed
-        n_unflagged = max((verdict.agent_turns or 0) - len(flagged), n_missed)
-        read += [source_name(verdict.dialogue_id)] * n_unflagged
-    turns, first = _read_turns(len(read), read, with_errors, missed), scored[0]
+        unflagged += max((verdict.agent_turns or 0) - len(flagged), n_missed)
+    turns = ReadTurns(
+        unflagged=unflagged, read=unflagged, with_errors=with_errors, missed=dict(sorted(missed.items()))
+    )
+    first = scored[0]
     return judgements, _natural_precision(first.release, first.taxonomy, log, judgements, reported, turns)
 
 
-def overall_precision(
-    judged: Iterable[Judged], confidence: float = 0.95
-) -> tuple[float, float, float] | None:
+def overall_precision(judged: Iterable[Judged]) -> tuple[float, float, float] | None:
     """Precision over all codes with its interval, each code weighted by how many were reported; None if
     nothing was judged. Codes of which none was judged are left out.
 
@@ -239,29 +229,7 @@ def overall_precision(
     total = sum(each.reported for each in strata)
     value = sum(each.reported * each.right / each.n for each in strata) / total
     n = total**2 / sum(each.reported**2 / each.effective_n for each in strata)
-    return value, *effective_interval(value, n, confidence)
-
-
-def recall_estimate(result: NaturalPrecision) -> tuple[float, float, float] | None:
-    """Share of the errors that were found, with an interval; None where nothing is known. Right findings are
-    estimated from the judged ones, missed errors from the drawn turns; errors missed on turns that have a
-    finding are not counted. The interval takes the worst of two 97.5 % intervals, so it holds with 95 % or
-    more (Bonferroni); the number of errors in a turn that has one is taken as it was found."""
-    precision = overall_precision(result.findings.values(), 0.975)
-    turns = result.turns
-    if precision is None or not turns.read:
-        return None
-    reported = sum(judged.reported for judged in result.findings.values())
-    each = sum(turns.missed.values()) / turns.with_errors if turns.with_errors else 1.0
-    share = turns.with_errors / turns.read
-    low, high = effective_interval(share, turns.read if turns.effective is None else turns.effective, 0.975)
-
-    def recall(right: float, share: float) -> float:
-        detected, missed = reported * right, turns.unflagged * share * each
-        return detected / (detected + missed) if detected + missed else math.nan
-
-    value = recall(precision[0], share)
-    return None if math.isnan(value) else (value, recall(precision[1], high), recall(precision[2], low))
+    return value, *effective_interval(value, n)
 
 
 def _table(title: str, judged: Mapping[str, Judged]) -> Table:
@@ -290,15 +258,13 @@ def summarize(result: NaturalPrecision, *, with_advice: bool) -> Iterator[Table 
         if figures is not None:
             n = sum(each.reported for each in judged.values())
             yield f"precision of all {n:,} {name}: {_interval(figures)}"
-    recall, turns = recall_estimate(result), result.turns
+    turns = result.turns
     if turns.read:
         missed = " ".join(f"{code} {n}" for code, n in turns.missed.items())
         yield (
             f"{turns.read:,} of {turns.unflagged:,} turns without a finding were read, in "
             f"{turns.with_errors:,} of them errors are missed{missed and f': {missed}'}"
         )
-    if recall is not None:
-        yield f"recall, estimated: {_interval(recall)}"
 
 
 def _interval(figures: tuple[float, float, float]) -> str:

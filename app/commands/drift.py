@@ -147,16 +147,17 @@ def _read_periods(verdicts: Sequence[Path], config: DriftConfig) -> tuple[dict[s
         raise InputRefused("E_EMPTY", "; ".join([problem, *notes]))
     if by != ("file",):
         names.sort()  # "before ..." and "from ...", or weeks
-    periods = {name: sorted(items[name], key=_begin) for name in names}
+    # the times of one log have one zone, or none
+    periods = {
+        name: sorted(
+            items[name], key=lambda each: str(each.started_at and each.started_at.replace(tzinfo=None))
+        )
+        for name in names
+    }
     repeated = sum(map(len, periods.values())) - len({each.name for of in periods.values() for each in of})
     if repeated:
         notes.append(f"read again under the same id, taken for different ones: {repeated:,} dialogues")
     return periods, notes
-
-
-def _begin(item: Item) -> str:
-    """The times of one log have one zone, or none."""
-    return "" if item.started_at is None else item.started_at.replace(tzinfo=None).isoformat()
 
 
 def read_decisions(files: Iterable[Path]) -> Decisions:

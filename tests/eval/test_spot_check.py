@@ -18,7 +18,7 @@ from dialint.detector.overrides import Judged, read_overrides
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path
 from dialint.eval.contract import ContractConfig, contract
-from dialint.eval.judgements import count_judgements, overall_precision, recall_estimate
+from dialint.eval.judgements import count_judgements, overall_precision
 from dialint.eval.spot_check import COLUMNS, SpotCheck, SpotCheckConfig, _allocate, spot_check
 
 
@@ -143,7 +143,7 @@ def test_precision_over_codes_is_weighted_by_what_was_reported() -> None:
 
 def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """Semicolons and another encoding, as Excel saves in Germany; one row is left empty. 6 findings are
-    reported, 2 of 3 read are right: 4. Of 12 other turns 1 of 2 read had an error: 6. Recall 4 of 10."""
+    reported, 2 of 3 read are right; 1 of 2 other turns read had an error."""
     out = draw(scored)
     sheet = out / "sheet.csv"
     numbers = [row["number"] for row in read_sheet(sheet) if row["kind"] == "finding"]
@@ -152,7 +152,6 @@ def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.Captur
     contract(scored[1], config=ContractConfig(sheet=sheet, overrides=out / "overrides.yaml"))
     shown = capsys.readouterr().out
     assert "T1: too few judged (right 2 of 3 judged)" in shown
-    assert "recall, estimated: 0.40" in shown
     assert "1 of 7 rows are not judged yet" in shown
     natural = read_overrides(out / "overrides.yaml").spot_check
     assert natural is not None
@@ -161,9 +160,6 @@ def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.Captur
         reported=1, right=0, arguable=0, wrong=1, stated=0.4, effective=1
     )
     assert natural.turns.missed == {"U2": 1}
-    estimate = recall_estimate(natural)
-    assert estimate is not None
-    assert estimate[1] < 0.4 < estimate[2]
 
 
 @pytest.mark.parametrize(
