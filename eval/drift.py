@@ -136,7 +136,8 @@ def compare_periods(
             psi, *distance = [(float(each[0]), float(np.nanquantile(each, 0.95))) for each in statistics]
             measures.append(
                 Measure(
-                    column.name, int(before.sum()), int(after.sum()), *psi, *(distance or [(None, None)])[0],
+                    column.name, int(before.sum()), int(after.sum()), *psi,
+                    distance[0][0] if distance else None, distance[0][1] if distance else None,
                     p_value, "no" if p_value > level else "drift" if psi[0] >= least else "small",
                     tuple((name, float(old), float(new)) for name, old, new in shares),
                 )

@@ -147,13 +147,9 @@ def _read_periods(verdicts: Sequence[Path], config: DriftConfig) -> tuple[dict[s
         raise InputRefused("E_EMPTY", "; ".join([problem, *notes]))
     if by != ("file",):
         names.sort()  # "before ..." and "from ...", or weeks
-    # the times of one log have one zone, or none
-    periods = {
-        name: sorted(
-            items[name], key=lambda each: str(each.started_at and each.started_at.replace(tzinfo=None))
-        )
-        for name in names
-    }
+    periods = {name: items[name] for name in names}
+    for dialogues in periods.values():  # times have one zone in all of a log, or none
+        dialogues.sort(key=lambda item: str(item.started_at and item.started_at.replace(tzinfo=None)))
     repeated = sum(map(len, periods.values())) - len({each.name for of in periods.values() for each in of})
     if repeated:
         notes.append(f"read again under the same id, taken for different ones: {repeated:,} dialogues")
@@ -220,7 +216,7 @@ def _tables(report: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, ..
     """A title and rows for each period."""
     reference = report["reference"]
     for period in report["periods"]:
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for each in period["measures"]:
             name, before, after = max(each["bins"], key=lambda row: abs(row[2] - row[1]))
             psi, distance = f"{each['psi']:.3f} ({each['psi_by_chance']:.3f})", ""
