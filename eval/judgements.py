@@ -22,10 +22,7 @@ from typing import get_args
 from pydantic import ValidationError
 from rich.table import Table
 
-from dialint.detector.artifacts import (
-    MANIFEST,
-    read_manifest,
-)
+from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.errors import InputRefused
 from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.records import Finding, Label, Verdict
