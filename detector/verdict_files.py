@@ -146,6 +146,11 @@ def rejects_path(out: Path) -> Path:
     return out.with_name(f"{output_stem(out)}.rejects.jsonl")
 
 
+def state_path(out: Path) -> Path:
+    """The path of what ``--only-new`` keeps beside `out`: the content that each verdict is of."""
+    return out.with_name(f"{output_stem(out)}.state")
+
+
 def verdict_line(verdict: Verdict) -> bytes:
     return verdict.model_dump_json().encode() + b"\n"
 

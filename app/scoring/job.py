@@ -21,7 +21,7 @@ import hashlib
 import json
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -45,7 +45,14 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.manifests import validate_fields
-from dialint.detector.verdict_files import JobManifest, Work, manifest_path, output_stem, rejects_path
+from dialint.detector.verdict_files import (
+    JobManifest,
+    Work,
+    manifest_path,
+    output_stem,
+    rejects_path,
+    state_path,
+)
 
 
 class JobDescription(TypedDict):
@@ -160,6 +167,7 @@ class Job:
         self.rejects = self.folder / "rejects.jsonl"  # this one and the next are made anew by every run
         self.locations = self.folder / "places.jsonl"  # file and line of each dialogue
         self.final = self.folder / "final"  # the complete output, where it is not the part file
+        self.state = self.folder / "state"  # what `--only-new` keeps beside the output
         self._ready = self.folder / MANIFEST
         self._about = self.folder / "job.json"
 
@@ -201,7 +209,7 @@ class Job:
         if restart:
             return None
         advice = "; --restart replaces it, another --out keeps it"
-        _check_same_job(self.out, manifest["work"], description, advice)
+        _check_same_job(self.out, *map(_without_logs, (manifest["work"], description)), advice)
         verify_files(self.out.parent, manifest["files"])
         return manifest
 
@@ -213,14 +221,15 @@ class Job:
             OutputRefused: the partial job is another one and has committed chunks; the message says what
                 differs.
         """
+        replace = restart or is_growing(description)
         self.resumed = list(intact_chunks(self.journal, self.part))
         if self._about.exists() and self.resumed and not restart:
             stored = read_manifest(self._about, expected=JobDescription)["work"]
             advice = "; --restart throws the partial output away"
-            _check_same_job(self.out, _without_limit(stored), _without_limit(description), advice)
+            _check_same_job(self.out, *map(_without_limit, (stored, description)), advice)
         else:
             self.discard()
-            complete = [path for path in (self.out, rejects_path(self.out)) if restart and path.exists()]
+            complete = [path for path in (self.out, rejects_path(self.out)) if replace and path.exists()]
             replaces = {path.name: sha256_file(path) for path in complete}
             write_manifest(self._about, {"kind": "job", "work": description, "replaces": replaces})
         self.n_chunks = len(self.resumed)
@@ -256,7 +265,7 @@ class Job:
         with disk_errors(self.folder):
             self._ready.unlink(missing_ok=True)
             self._about.unlink(missing_ok=True)
-            for path in (self.journal, self.part, self.rejects, self.locations, self.final):
+            for path in (self.journal, self.part, self.rejects, self.locations, self.final, self.state):
                 path.unlink(missing_ok=True)
         self.resumed, self.n_chunks, self.n_rows = [], 0, 0
 
@@ -290,12 +299,16 @@ class Job:
                     "{problem}; the job in {path} is not over: put the file back, or --restart starts anew",
                     problem=error.text, path=self.folder,
                 ) from None  # fmt: skip
+            if self.state.exists():
+                self.state.replace(state_path(self.out))
+            self.journal.unlink(missing_ok=True)  # nothing is left to resume
             self._ready.replace(manifest_path(self.out))
             fsync_folder(self.out.parent)
 
     def _renames(self, manifest: dict[str, Any]) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
         """Source, target and manifest entry of each complete file."""
-        final = self.part if manifest["format"] == "jsonl" else self.final
+        is_part = manifest["format"] == "jsonl" and not is_growing(manifest["work"])
+        final = self.part if is_part else self.final
         for source, entry in zip((final, self.rejects), manifest["files"], strict=True):
             yield source, self.out.parent / entry["name"], entry
 
@@ -316,8 +329,24 @@ class Job:
         self.discard()
 
 
+def is_growing(work: Mapping[str, Any]) -> bool:
+    """Whether a job adds to an output that is complete: ``--only-new``."""
+    return bool(work.get("options", {}).get("only_new"))
+
+
 def _without_limit(work: dict[str, Any]) -> dict[str, Any]:
-    return {**work, "options": {**work.get("options", {}), "limit": None}}
+    return {**_without_logs(work), "options": {**work.get("options", {}), "limit": None}}
+
+
+def _without_logs(work: dict[str, Any]) -> dict[str, Any]:
+    """A description without what changes from night to night."""
+    if not is_growing(work):
+        return work
+    options = {**work["options"], "limit": None}
+    return {
+        **{name: value for name, value in work.items() if name not in ("inputs", "log")},
+        "options": options,
+    }
 
 
 def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any], advice: str) -> None:
@@ -346,8 +375,9 @@ def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any]
 
 
 @contextmanager
-def lock_job(out: Path) -> Iterator[Job]:
+def lock_job(out: Path, *, growing: bool = False) -> Iterator[Job]:
     """The job of `out`, locked: one process at a time. Orphaned temporary files of killed ones are removed.
+    That of a `growing` output keeps what is not published yet.
 
     Raises:
         OutputRefused: another process has the lock; the message has its id.
@@ -357,12 +387,14 @@ def lock_job(out: Path) -> Iterator[Job]:
     lock = _acquire_lock(folder, out)
     job = Job(out, folder)
     try:
-        for name in ("job.json", MANIFEST, "final"):
+        for name in ("job.json", MANIFEST, "final", "state"):
             remove_orphans(folder / name)
         yield job
     finally:
         job.close()
         published = manifest_path(out).exists() and not (folder / MANIFEST).exists()
+        if growing and job.journal.exists():
+            published = published and not job.journal.stat().st_size
         if published or not (folder / "job.json").exists():
             with disk_errors(folder):
                 for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):  # it goes last

@@ -41,6 +41,7 @@ from dialint.app.scoring.object_output import staged_output
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
 from dialint.app.scoring.run import ScoringRun, exit_code_of_done, prepare_run, resolve_scan
+from dialint.app.scoring.summary import Tally
 from dialint.detector.artifacts import (
     Appender,
     atomic_file,
@@ -122,13 +123,21 @@ def _run(
             scorer = judged_detector(scorer, judge, config)
         if scorer is not None and scorer.judge_info is not None:
             print_notes(scorer.judge_info)
-        if config.out is not None:
-            return score_to_file(logs, config, config.out, scorer)
-        return score_to_stdout(prepare_run(logs, config, scorer)[0])
+        if config.out is None:
+            return score_to_stdout(prepare_run(logs, config, scorer)[0])
+        check_out(config.out)
+        if config.only_new:
+            from dialint.app.scoring.nightly import score_new
+
+            return score_new(logs, config, scorer)
+        return score_to_file(logs, config, config.out, scorer)
 
 
-def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
-    """Score into `out`, or resume its job, or report that it is done."""
+def check_out(out: Path) -> None:
+    """
+    Raises:
+        ConfigError: no output can have this name.
+    """
     if not out.parent.is_dir():
         raise ConfigError("E_OPTION", "--out: {path}: no such folder", path=out.parent)
     if not is_plain(out.name):
@@ -139,6 +148,10 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
     name = manifest_path(out).name
     if len(os.fsencode(name)) > MAX_NAME:
         raise ConfigError("E_OPTION", "--out: the name of {name} is too long", name=name)
+
+
+def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
+    """Score into `out`, or resume its job, or report that it is done."""
     with lock_job(out) as job:
         try:
             with graceful_shutdown() as shutdown:
@@ -320,13 +333,14 @@ def write_final(job: Job, run: ScoringRun) -> None:
 
 
 def describe_output(
-    job: Job, run: ScoringRun, description: dict[str, Any], started_at: datetime
+    job: Job, run: ScoringRun, description: dict[str, Any], started_at: datetime, tally: Tally | None = None
 ) -> dict[str, Any]:
-    """The manifest: what was made of what, by what; times and versions are those of this run."""
-    ended_at = datetime.now(UTC)
-    jsonl = run.config.output_format == "jsonl"
+    """The manifest: what was made of what, by what; times and versions are those of this run. The `tally` is
+    of an output that holds more than this run made."""
+    ended_at, tally = datetime.now(UTC), tally or run.tally
+    is_part = run.config.output_format == "jsonl" and not run.config.only_new
     with disk_errors(job.folder):
-        output = file_entry(job.part if jsonl else job.final, rows=job.n_rows)
+        output = file_entry(job.part if is_part else job.final, rows=tally.n)
         rejects = file_entry(job.rejects, rows=run.counts.rejected)
     return {
         "kind": "verdicts",
@@ -338,8 +352,8 @@ def describe_output(
             {"name": source.name, "bytes": source.size, "sha256": entry["sha256"]}
             for source, entry in zip(run.sources, description["inputs"], strict=True)
         ],
-        "counts": run.tally.counts(),
-        **describe_usage(run.detector.judge_info, run.config.judge, run.tally.judge_counts()),
+        "counts": tally.counts(),
+        **describe_usage(run.detector.judge_info, run.config.judge, tally.judge_counts()),
         "not_covered": [code for code in run.taxonomy.codes if code not in run.detector.codes],
         "reading": run.read_counts,
         "versions": package_versions(*PACKAGES),

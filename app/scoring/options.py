@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
+from dialint.app.store_session import DEFAULT_SESSION, Session
 from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
@@ -27,6 +28,10 @@ ENDINGS: dict[str, OutputFormat] = {
     ".xml": "junit",
     ".sarif": "sarif",
 }
+
+
+GROWING = (".jsonl", ".parquet", ".csv")
+"""Endings of outputs that ``--only-new`` reads again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +90,18 @@ class ScoreConfig:
     restart: bool = False
     """Start anew: discard what an interrupted job has done, and replace an output that is complete."""
 
+    only_new: bool = False
+    """Judge only dialogues that the output lacks, or that have changed since, and replace their verdicts in
+    it: the same command every night, over files that grow. VERDICTS.state beside the output says what each
+    verdict is of; without it all are judged again."""
+
+    watch_s: Annotated[float | None, Field(gt=0), Parameter(name="--watch")] = None
+    """With --only-new: look again after this many seconds, until SIGTERM."""
+
+    import_: Annotated[bool, Parameter(name="--import")] = False
+    """With --only-new: put the dialogues and verdicts into the store as they are made. Newer ones replace
+    older ones, unless people have answered about what is different now."""
+
     quiet: bool = False
     """No progress, no summary table."""
 
@@ -103,8 +120,16 @@ class ScoreConfig:
     cluster: Annotated[ClusterConfig, Parameter(name="*")] = field(default_factory=ClusterConfig)
     """Where it is scored, if not in this process."""
 
+    session: Session = DEFAULT_SESSION
+    """The store of --import."""
+
     def __post_init__(self) -> None:
         check_ranges(self)
+        out = self.out
+        if self.only_new and (out is None or out.suffix not in GROWING or out.parts[0] == "s3:"):
+            raise ConfigError("E_OPTION", f"--only-new: needs --out, a file here ({', '.join(GROWING)})")
+        if not self.only_new and (self.watch_s is not None or self.import_):
+            raise ConfigError("E_OPTION", "--watch and --import need --only-new")
         if self.out is not None and self.out.suffix not in ENDINGS:
             raise ConfigError("E_OPTION", f"--out {self.out}: expected an ending of {', '.join(ENDINGS)}")
         if self.out is not None and self.output_format == "parquet":

@@ -47,6 +47,7 @@ WITHOUT_SUGGESTIONS = ("junit",)
 """Formats that have findings only."""
 NOT_IN_WORK = (
     "out", "fail_on", "max_failed", "restart", "quiet", "read", "detector", "watch", "cluster", "judge",
+    "watch_s", "import_", "session",
 )  # fmt: skip
 NOT_IN_READ = ("max_bad",)
 """Options that change no byte of the output, or are part of the job's description in another form."""
@@ -275,7 +276,7 @@ def prepare_run(
         UserError: whatever is wrong with logs, options or release.
     """
     taxonomy = load_taxonomy(config.detector.taxonomy) if detector is None else detector.taxonomy
-    sources = open_logs(logs)
+    sources = open_logs(logs, growing=config.only_new)
     requested = _describe_request(sources, config, taxonomy)
     if isinstance(detector, WatchedDetector):
         detector.ready()
@@ -373,6 +374,8 @@ def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: 
     options["read"] = {
         name: value for name, value in config.read.describe().items() if name not in NOT_IN_READ
     }
+    if not config.only_new:
+        del options["only_new"]
     if config.output_format == "junit":
         options["fail_on"] = config.fail_on
     if config.output_format in ("junit", "sarif"):

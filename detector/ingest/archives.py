@@ -30,7 +30,7 @@ from dialint.detector.ingest.outcomes import file_error
 
 LOGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".txt", ".vtt", ".srt", ".xlsx", ".zip")
 """Endings of logs, which may be followed by one of compression."""
-BESIDE = (".rejects.jsonl", MANIFEST)
+BESIDE = (".rejects.jsonl", ".state", MANIFEST)
 """Endings of what a job writes beside its output."""
 _NO_LOG = re.compile(
     r"(?:read[-_ ]?me|licen[cs]e|notice|change(?:s|log)|about)\b.*|"

@@ -43,27 +43,30 @@ def is_object(name: str) -> bool:
 
 def list_objects(pattern: str) -> list[str]:
     """The objects that a name or a pattern stands for, sorted. In a pattern ``*``, ``?`` and ``[...]`` stand
-    for letters between two slashes.
+    for letters between two slashes; a prefix that ends with a slash stands for all objects below it.
 
     Raises:
         ConfigError: E_S3, the store refuses it.
         WorldError: E_S3, no answer.
     """
-    key = _key(pattern)
+    is_prefix = pattern.endswith("/")
+    key = _key(pattern.removesuffix("/"))
     require_library("pyarrow", pattern)
     from pyarrow.fs import FileSelector, FileType
 
     with _errors(pattern):
         store = _open_store()
-        if not glob.has_magic(key):
+        if not is_prefix and not glob.has_magic(key):
             is_there = store.get_file_info(key).type == FileType.File
             return [pattern] if is_there else []
         parts = PurePosixPath(key).parts
-        fixed = next(n for n, part in enumerate(parts) if glob.has_magic(part))
+        fixed = len(parts) if is_prefix else next(n for n, part in enumerate(parts) if glob.has_magic(part))
         if fixed == 0:
             raise ConfigError("E_S3", "{name}: name the bucket; only keys may be patterns", name=pattern)
         selector = FileSelector("/".join(parts[:fixed]), recursive=True, allow_not_found=True)
         paths = [info.path for info in store.get_file_info(selector) if info.type == FileType.File]
+    if is_prefix:
+        return sorted(f"{SCHEME}{path}" for path in paths)
     names = [PurePosixPath(path) for path in paths]
     return sorted(f"{SCHEME}{name}" for name in names if len(name.parts) == len(parts) and name.match(key))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from dialint.detector.errors import InputRefused, Message, TooManyBad
 from dialint.detector.ingest.config import ReadConfig
@@ -17,7 +17,7 @@ from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, 
 from dialint.detector.ingest.readers.dialogues import read_dialogues, survey_log
 from dialint.detector.ingest.readers.format_detection import DetectedFormat, detect_format, is_no_log
 from dialint.detector.ingest.readers.grouping import open_spill
-from dialint.detector.ingest.readers.streams import BOM, blocks, encoding_of
+from dialint.detector.ingest.readers.streams import BOM, blocks, encoding_of, raw_blocks
 from dialint.detector.ingest.sources import Source, open_logs
 from dialint.detector.ingest.validation import ParsedRecord
 from dialint.detector.records import Dialogue
@@ -47,8 +47,9 @@ def inspect(source: Source, config: ReadConfig) -> str:
     """
     source.check_unchanged()
     detected = _detect(source, config)
-    with open(source.path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
+    digest = hashlib.sha256()
+    for block in raw_blocks(source):
+        digest.update(block)
     if detected is None or detected.framing != "parquet":
         _check_text(source, config, detected)
     if detected is not None:
@@ -95,9 +96,16 @@ def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat | N
         raise file_error("E_LINE_SIZE", source.name, problem)
 
 
-def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Iterator[Loaded | Reject]:
+Choice = Callable[[int, Dialogue], bool]
+"""Whether a dialogue is wanted, by its number among the records, from 1."""
+
+
+def read(
+    sources: Sequence[Source], config: ReadConfig, counts: Counts, choice: Choice | None = None
+) -> Iterator[Loaded | Reject]:
     """Yield every record of `sources` in order, except repetitions of a dialogue with the same content, which
-    are only counted. `counts` is up to date with each yielded record.
+    are only counted, or, with a `choice`, those dialogues and no others that it says. `counts` is up to date
+    with each yielded record.
 
     Raises:
         InputRefused: what `inspect` refuses, or E_CHANGED.
@@ -112,7 +120,13 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
             for record in _read_source(source, config, counts):
                 counts.read += 1
                 counts.bytes_read = bytes_before + min(source.position.at, source.size)
-                outcome = _resolve(record, index, sources, seen)
+                dialogue = record.outcome
+                if choice is not None and isinstance(dialogue, Dialogue):
+                    if not choice(counts.read, dialogue):
+                        continue
+                    outcome: Loaded | Reject | None = Loaded(dialogue, source.name, record.line)
+                else:
+                    outcome = _resolve(record, index, sources, seen)
                 if outcome is None:
                     counts.duplicates += 1
                     continue

@@ -7,7 +7,9 @@ that is `streams`. The signature taken here reveals a file that changes while it
 
 from __future__ import annotations
 
+import codecs
 import glob
+import json
 import os
 import shutil
 import stat
@@ -30,6 +32,8 @@ from dialint.detector.ingest.outcomes import file_error
 DESCRIPTORS = Path("/proc/self/fd")
 """The folder in which Linux lists a process's open files, also those without a name."""
 Signature = tuple[int, int, int, int]
+JSON_LINES = (".jsonl", ".ndjson")
+TAIL_BYTES = 1 << 16
 
 
 @dataclass(eq=False)
@@ -44,7 +48,7 @@ class Source:
     """One log file. `name` is as the user wrote it, `size` in bytes. `label` is its shortest unique name,
     without a compression ending unless two logs differ only by that; records without an id are named after
     it. `beside` names the files of its folder or archive that are no logs, if it is the first log there;
-    `is_member`: others stand there too."""
+    `is_member`: others stand there too. `grows`: somebody may append to it; no more than `size` is read."""
 
     name: str
     path: Path
@@ -53,6 +57,7 @@ class Source:
     label: str = ""
     beside: tuple[str, ...] = ()
     is_member: bool = False
+    grows: bool = False
     position: Position = field(default_factory=Position, repr=False, compare=False)
 
     def check_unchanged(self) -> None:
@@ -63,13 +68,16 @@ class Source:
             now = _signature(self.path.stat())
         except OSError:
             raise file_error("E_CHANGED", self.name, "the file went away while it was read") from None
-        if now != self.signature:
+        is_longer = now[:2] == self.signature[:2] and now[2] >= self.size
+        if now != self.signature and not (self.grows and is_longer):
             raise file_error("E_CHANGED", self.name, "the file changed while it was read; run the job again")
 
 
-def open_logs(patterns: Sequence[str]) -> list[Source]:
+def open_logs(patterns: Sequence[str], *, growing: bool = False) -> list[Source]:
     """The files that `patterns` name, in their order: globs expanded and sorted, ``-`` for standard input,
-    ``s3://BUCKET/KEY`` for objects, each file once.
+    ``s3://BUCKET/KEY`` for objects, ``s3://BUCKET/PREFIX/`` for all logs below it, each file once. With
+    `growing` somebody may write JSON lines meanwhile: an incomplete last line is left out, and so are files
+    without a complete one.
 
     Raises:
         InputRefused: E_PATH for a path that is missing, not a plain file, or a link out of its folder.
@@ -83,6 +91,7 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
             continue
         if is_object(pattern):
             names = list_objects(pattern)
+            names = list(filter(is_log, names)) if pattern.endswith("/") else names
             if not names:
                 raise file_error("E_PATH", pattern, "there is no such object")
             for name in names:
@@ -99,7 +108,29 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
                 results.setdefault(os.path.realpath(one), source)
     if not results:
         raise InputRefused("E_PATH", "no log was named")
-    return _add_labels([one for source in results.values() for one in _unpack(source)])
+    sources = _add_labels([one for source in results.values() for one in _unpack(source)])
+    return [one for source in sources if (one := _complete(source)).size] if growing else sources
+
+
+def _complete(source: Source) -> Source:
+    """A log of JSON lines without an incomplete last line; any other log as it is."""
+    if not source.name.lower().endswith(JSON_LINES):
+        return source
+    end = start = source.size
+    tail, length = b"", TAIL_BYTES
+    with open(source.path, "rb") as file:
+        if not file.read(TAIL_BYTES).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+            return source
+        while start and b"\n" not in tail:
+            start, length = max(0, end - length), 2 * length
+            file.seek(start)
+            tail = file.read(end - start)
+    last = tail.rpartition(b"\n")[2]
+    try:
+        json.loads(last)
+    except ValueError:  # the beginning of an object is none
+        end -= len(last) if last.lstrip().startswith(b"{") else 0
+    return replace(source, size=end, grows=True)
 
 
 def _expand(pattern: str) -> list[str]:

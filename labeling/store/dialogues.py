@@ -1,20 +1,30 @@
-"""Dialogues and verdicts of releases: inserted once, never changed; equal rows are skipped."""
+"""Dialogues and verdicts of releases: inserted once, equal ones skipped; only `put_scored` replaces them."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, bindparam, insert, select
+from sqlalchemy import Row, bindparam, delete, insert, select
 
 from dialint.detector.errors import ConfigError, InputRefused, Message
 from dialint.detector.records import Dialogue, Label, Verdict
 from dialint.detector.verdict_files import ORIGIN
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.derived import refresh
-from dialint.labeling.store.database.schema import dialogues, labels, verdicts
+from dialint.labeling.store.database.derived import forget, refresh
+from dialint.labeling.store.database.schema import (
+    annotation_rows,
+    appeals,
+    dialogues,
+    gold,
+    labels,
+    leases,
+    participants,
+    tasks,
+    verdicts,
+)
 from dialint.labeling.store.database.transactions import Store, Transaction, read_pages, upsert
 from dialint.labeling.store.exposure import add_participants, is_own, record_read
 from dialint.labeling.store.permissions import get_account, has_permission, read_operation, write_operation
@@ -62,11 +72,17 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
 
 @write_operation("plan")
 def add_verdicts(
-    transaction: Transaction, actor: str, new_verdicts: Sequence[Verdict], release_name: str | None = None
+    transaction: Transaction,
+    actor: str,
+    new_verdicts: Sequence[Verdict],
+    release_name: str | None = None,
+    *,
+    replace: bool = False,
 ) -> int:
     """Insert up to 1,000 verdicts on stored dialogues; return how many were new. Their offsets, into the
     texts of the log, are converted to offsets into the dialogues' texts. The store keeps one verdict by
-    dialogue and release: with `release_name` they are those of a release of that name.
+    dialogue and release: with `release_name` they are those of a release of that name; `replace` overwrites a
+    different one.
 
     Raises:
         StoreRefused: a dialogue is not in the store, or the release has a different verdict on it.
@@ -93,18 +109,98 @@ def add_verdicts(
     )
     existing = {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)}
     new, changed = _select_new(rows, existing)
-    for name, release in changed:
+    for name, release in () if replace else changed:
         problem = Message(
             "{dialogue}: the store has another verdict of {release}", dialogue=name, release=release
         )
         hint = Message("`dialint import verdicts --release-name NAME` keeps both")
         raise StoreRefused("E_CHANGED", "{problem}; {hint}", problem=problem, hint=hint)
+    for key in changed:
+        upsert(transaction, verdicts, rows[key])
     if new:
         transaction.run(insert(verdicts), new)
-        refresh(transaction, sorted({row["dialogue"] for row in new}))
-        digest = compute_sha256("".join(row["sha256"] for row in new))
-        transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=digest)
+    if written := [*new, *(rows[key] for key in changed)]:
+        refresh(transaction, sorted({row["dialogue"] for row in written}))
+        digest = compute_sha256("".join(row["sha256"] for row in written))
+        transaction.log(actor, "verdicts.add", f"{len(written)} verdicts", sha256=digest)
     return len(new)
+
+
+class PutCounts(NamedTuple):
+    """How many dialogues were `new`, how many were replaced, and the ids of those that were `kept`."""
+
+    new: int
+    replaced: int
+    kept: tuple[str, ...]
+
+
+@write_operation("plan")
+def put_scored(
+    transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue], new_verdicts: Sequence[Verdict]
+) -> PutCounts:
+    """Insert up to 1,000 dialogues with a verdict on each, in their order, or replace those that have changed
+    since: their other verdicts, which are of the older content, are deleted. A dialogue is kept as it is,
+    with its verdicts, if people have answered about what is different now: it must be the same up to the last
+    turn that an annotation, label, gold, appeal or task is about, and nobody may have answered about the
+    whole, or be at it."""
+    rows = {each.id: _dialogue_row(each, transaction.now_ms) for each in new_dialogues}
+    columns = (dialogues.c.id, dialogues.c.sha256, dialogues.c.created_ms, dialogues.c.content)
+    query = select(*columns).where(dialogues.c.id.in_(_validate_ids(list(rows)))).order_by(dialogues.c.id)
+    changed = {
+        row.id: row
+        for row in transaction.run(query.with_for_update(key_share=True))
+        if row.sha256 != rows[row.id]["sha256"]
+    }
+    new_by_id, answered = (
+        {each.id: each for each in new_dialogues},
+        _answered_turns(transaction, list(changed)),
+    )
+    kept = tuple(
+        name
+        for name, row in changed.items()
+        if not _is_same_until(Dialogue.model_validate_json(row.content), new_by_id[name], answered[name])
+    )
+    if replaced := [name for name in changed if name not in kept]:
+        forget(transaction, replaced)
+        for table in (verdicts, participants):
+            transaction.run(delete(table).where(table.c.dialogue.in_(replaced)))
+        for name in replaced:
+            upsert(transaction, dialogues, {**rows[name], "created_ms": changed[name].created_ms})
+        add_participants(transaction, [new_by_id[name] for name in replaced])
+        refresh(transaction, replaced)
+        digest = compute_sha256("".join(rows[name]["sha256"] for name in replaced))
+        transaction.log(actor, "dialogues.replace", f"{len(replaced)} dialogues", sha256=digest)
+    new = add(transaction, actor, [each for each in new_dialogues if each.id not in kept])
+    added = [verdict for verdict in new_verdicts if verdict.dialogue_id not in kept]
+    add_verdicts(transaction, actor, added, replace=True)
+    return PutCounts(new, len(replaced), kept)
+
+
+def _answered_turns(transaction: Transaction, ids: Sequence[str]) -> dict[str, set[int | None]]:
+    """The turns of dialogues that somebody has answered about, or that a task asks about; None stands for the
+    whole dialogue."""
+    turns: dict[str, set[int | None]] = {name: set() for name in ids}
+    for table in (annotation_rows, labels, gold, appeals, tasks):
+        query = select(table.c.dialogue, table.c.turn).where(table.c.dialogue.in_(ids)).distinct()
+        query = query.where(tasks.c.turn.is_not(None)) if table is tasks else query
+        for name, turn in transaction.run(query):
+            turns[name].add(turn)
+    held = select(tasks.c.dialogue).join(leases, leases.c.task == tasks.c.id)
+    for name in transaction.run(held.where(leases.c.state == "held", tasks.c.dialogue.in_(ids))).scalars():
+        turns[name].add(None)
+    return turns
+
+
+def _is_same_until(old: Dialogue, new: Dialogue, turns: set[int | None]) -> bool:
+    """Whether two dialogues are the same up to the last of these turns."""
+    if not turns:
+        return True
+    numbers = [turn for turn in turns if turn is not None]
+    if len(numbers) < len(turns):
+        return False
+    until = max(numbers)
+    one, other = ([turn for turn in each.turns if turn.index <= until] for each in (old, new))
+    return one == other
 
 
 def _convert_offsets(

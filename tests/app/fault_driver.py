@@ -7,7 +7,7 @@ killed it. JSON has `logs`, `options` of `ScoreConfig`, and any of
 the n-th write step), `full_after` (bytes that still fit on the disk), `fsync_error_at` (n),
 `hang_at` (id of a dialogue that is never judged), `kill_when_hung` (a file that is made when it hangs: SIGKILL then),
 `stop_at` (n: the signal `stop_with` to ourselves while the n-th chunk is at work), `grace_s`,
-`suggest` (codes whose findings are suggestions), `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in KiB).
+`suggest` (codes whose findings are suggestions), `store` (of `--import`), `judged` (a file that gets the id of each dialogue that is judged), `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in KiB).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from dialint.app.scoring import job as scoring_job
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
+from dialint.app.store_session import SessionConfig, StoreConfig
 from dialint.detector import artifacts
 from dialint.detector.checks import append_proof
 from dialint.detector.errors import DialintError
@@ -67,6 +68,9 @@ class FakeDetector(PlainDetector):
             Path(self._about["kill_when_hung"]).touch()
         while hangs:
             pass
+        if "judged" in self._about:
+            with builtins.open(self._about["judged"], "a") as judged:
+                judged.writelines(f"{dialogue.id} {len(dialogue.turns)}\n" for dialogue in dialogues)
         return [self._verdict(dialogue, all_probabilities) for dialogue in dialogues]
 
     def _verdict(self, dialogue: Dialogue, all_probabilities: bool) -> Verdict:
@@ -202,6 +206,11 @@ def main(about: dict[str, Any]) -> int:
     options = dict(about["options"])
     options["out"] = Path(options["out"])
     options["read"] = ReadConfig(max_bad=1.0)
+    if "store" in about:
+        options |= {
+            "import_": True,
+            "session": SessionConfig(config=StoreConfig(store=about["store"]), account="lea"),
+        }
     options["watch"] = WatchConfig(**about.get("watch", {}))
     try:
         code = run(about["logs"], ScoreConfig(**{"quiet": True, **options}), FakeDetector(about))

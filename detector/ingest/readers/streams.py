@@ -20,7 +20,7 @@ from typing import NamedTuple
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import file_error
-from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.sources import JSON_LINES, Source
 
 BLOCK_BYTES = 1 << 16
 """The records of a block take about ten times its size: those of a larger one would not fit a core's
@@ -33,7 +33,6 @@ GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
 BOM = b"\xef\xbb\xbf"
-JSON_LINES = (".jsonl", ".ndjson")
 FOREIGN = {
     b"PK\x03\x04": Message("a zip file"),
     b"\xd0\xcf\x11\xe0": Message("an old or encrypted Excel file"),
@@ -93,13 +92,16 @@ def decompress(source: Source, config: ReadConfig) -> Iterator[bytes]:
         return _check_expansion(_gunzip(source), source, config)
     if start.startswith(ZSTD):
         return _check_expansion(_unzstd(source), source, config)
-    return _raw(source)
+    return raw_blocks(source)
 
 
-def _raw(source: Source) -> Iterator[bytes]:
+def raw_blocks(source: Source) -> Iterator[bytes]:
+    """The bytes of the file on disk, up to the size that it had when it was opened first."""
+    at = 0
     with open(source.path, "rb") as file:
-        while block := file.read(BLOCK_BYTES):
-            source.position.at = file.tell()
+        while block := file.read(min(BLOCK_BYTES, source.size - at)):
+            at += len(block)
+            source.position.at = at
             yield block
 
 
@@ -138,7 +140,7 @@ def _unzstd(source: Source) -> Iterator[bytes]:
     import zstandard
 
     frame = None
-    for data in _raw(source):
+    for data in raw_blocks(source):
         while data:
             frame = frame or zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
             piece, data = data[:ZSTD_PIECE], data[ZSTD_PIECE:]

@@ -1,0 +1,281 @@
+"""``dialint score --only-new``: the same command every night, or in rounds (``--watch``), over growing logs.
+
+One output holds the newest verdict of each dialogue: the command of a timer is the same every night, and
+whatever reads verdicts reads one file with one manifest. A round reads all logs; of several contents of one
+id the last in the logs counts. A dialogue is judged if the output has no verdict of its content: the state
+beside the output has the hash of each, and that of the output's bytes, so that it never vouches for another
+file. Verdicts of dialogues that the logs lack stay. A dialogue that could not be judged is tried again.
+
+The job of a round is that of any output (`dialint.app.scoring.job`), but a line of its part file begins with
+the content's hash, and it goes on although the logs have changed: what it has is skipped as what the output
+has. With ``--import`` a chunk goes into the store before it is committed; a kill in between judges it again,
+and the store then has it. Output and state are published together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from dialint.app.output import print_status
+from dialint.app.scoring.job import GracefulShutdown, Interrupted, Job, graceful_shutdown, lock_job
+from dialint.app.scoring.loop import describe_output, split_into_chunks
+from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.run import ScoringRun, prepare_run
+from dialint.app.scoring.summary import NOTHING_TO_JUDGE, Tally
+from dialint.detector.artifacts import Appender, atomic_file, sha256_file
+from dialint.detector.errors import InputRefused, TooManyBad, WorldError
+from dialint.detector.ingest.object_store import is_object
+from dialint.detector.ingest.outcomes import Counts, Reject
+from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.ingest.readers.grouping import open_spill
+from dialint.detector.interface import Detector
+from dialint.detector.progress import progress
+from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.verdict_files import (
+    FileFormat,
+    convert_verdicts,
+    read_verdicts,
+    state_path,
+    verdict_line,
+)
+
+HASH_LETTERS = 32
+MAX_NAMED = 10
+TABLES = """
+    CREATE TABLE known (id TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID;
+    CREATE TABLE newest (id TEXT PRIMARY KEY, number INTEGER, content TEXT) WITHOUT ROWID
+"""
+"""The content of which there is a verdict; the last content in the logs, and its number among the records."""
+Importer = Callable[[Sequence[Dialogue], Sequence[Verdict]], list[str]]
+
+
+def hash_content(dialogue: Dialogue) -> str:
+    """A hash of all that is known of a dialogue."""
+    return hashlib.sha256(dialogue.model_dump_json().encode()).hexdigest()[:HASH_LETTERS]
+
+
+def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector | None) -> int:
+    """Score what is new or has changed in `logs`, once or, with ``--watch``, until a signal comes. What
+    the next round may find in order ends no watch: an unfinished log, a store that does not answer."""
+    seen: Any = None
+    with open_importer(config) as importer, graceful_shutdown() as shutdown:
+        try:
+            while config.watch_s is not None:
+                with _reported():
+                    now = _signatures(logs)
+                    if now is None or now != seen:
+                        score_round(logs, config, detector, importer, shutdown)
+                        config = replace(config, restart=False)
+                    seen = now
+                time.sleep(config.watch_s or 0)
+            return score_round(logs, config, detector, importer, shutdown)
+        except Interrupted as stop:
+            return stop.exit_code
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Prints what ends a round and no watch."""
+    try:
+        yield
+    except (InputRefused, TooManyBad, WorldError) as error:
+        print_status(
+            f"{datetime.now(UTC).isoformat(timespec='seconds')} {error}; tried again in the next round"
+        )
+
+
+def _signatures(logs: Sequence[str]) -> Any:
+    """What changes if a file does; None for objects, which only their bytes can tell."""
+    if any(map(is_object, logs)):
+        return None
+    return [(source.name, source.size, source.signature) for source in open_logs(logs, growing=True)]
+
+
+@contextmanager
+def open_importer(config: ScoreConfig) -> Iterator[Importer | None]:
+    """A function that puts dialogues and their verdicts into the store of ``--import`` and returns the ids of
+    those that the store keeps as they were; None without."""
+    if not config.import_:
+        yield None
+        return
+    from dialint.labeling.exchange.store_import import batches
+    from dialint.labeling.store.dialogues import MAX_PER_CALL, put_scored
+
+    with config.session.open() as (store, actor):
+
+        def put(dialogues: Sequence[Dialogue], verdicts: Sequence[Verdict]) -> list[str]:
+            kept: list[str] = []
+            for batch in batches(zip(dialogues, verdicts, strict=True), MAX_PER_CALL):
+                kept += put_scored(store, actor, *zip(*batch, strict=True)).kept
+            return kept
+
+        yield put
+
+
+def score_round(
+    logs: Sequence[str],
+    config: ScoreConfig,
+    detector: Detector | None,
+    importer: Importer | None,
+    shutdown: GracefulShutdown,
+) -> int:
+    """Judge once what is new, and publish the output with it; return the exit code of what was judged now.
+
+    Raises:
+        OutputRefused: the output was made with other options or by another release.
+        TooManyBad: too many records are bad, or too many dialogues of the output, which was written, failed.
+    """
+    assert config.out is not None
+    with lock_job(config.out, growing=True) as job, open_spill(TABLES) as table:
+        run, description = prepare_run(logs, config, detector)
+        manifest = job.finished_manifest(description, restart=config.restart)
+        job.begin(description, restart=config.restart)
+        work = _Round(job, run, manifest, table)
+        work.load_known()
+        pending = work.find_pending()
+        if manifest and not pending and not job.n_rows and work.has_same_rejects():
+            return 0
+        started_at = datetime.now(UTC)
+        try:
+            work.score(pending, importer, shutdown)
+        except Interrupted:
+            print_status(f"stopped, {job.n_rows:,} dialogues are safe; the same command resumes there")
+            raise
+        whole = work.write_output()
+        job.publish(describe_output(job, run, description, started_at, whole))
+        run.print_summary()
+        whole.check_failures(config.max_failed)
+        return run.exit_code()
+
+
+@dataclass(frozen=True)
+class _Round:
+    """One round: its job and run, the manifest of the output that it adds to, and `TABLES`."""
+
+    job: Job
+    run: ScoringRun
+    manifest: dict[str, Any] | None
+    table: sqlite3.Connection
+
+    def load_known(self) -> None:
+        """Load the contents of which the output, by its state, or the interrupted job has a verdict."""
+        path = state_path(self.job.out)
+        if self.manifest is not None and path.exists():
+            with open(path, "rb") as lines, suppress(ValueError, TypeError, sqlite3.Error):
+                first = json.loads(next(lines, b"0"))
+                if first == {"output": self.manifest["files"][0]["sha256"]}:
+                    rows = (tuple(json.loads(line)) for line in lines)
+                    self.table.executemany("INSERT INTO known VALUES (?, ?)", rows)
+        for content, line in self._read_part():
+            verdict = Verdict.model_validate_json(line)
+            self._note(content, verdict)
+            if _is_settled(verdict):
+                self.run.tally.add(verdict)
+
+    def find_pending(self) -> set[int]:
+        """The numbers of the records to judge; rejects are written on the way."""
+
+        def note(number: int, dialogue: Dialogue) -> bool:
+            row = (dialogue.id, number, hash_content(dialogue))
+            self.table.execute("INSERT OR REPLACE INTO newest VALUES (?, ?, ?)", row)
+            return False
+
+        with closing(Appender(self.job.rejects, 0)) as rejects:
+            for reject in read(self.run.sources, self.run.config.read, self.run.counts, note):
+                assert isinstance(reject, Reject)
+                rejects.write(json.dumps(reject.as_json(), ensure_ascii=False).encode() + b"\n")
+            rejects.sync()
+        query = "SELECT number, known.content FROM newest LEFT JOIN known USING (id) "
+        rows = self.table.execute(query + "WHERE known.content IS NOT newest.content").fetchall()
+        (n_all,) = self.table.execute("SELECT count(*) FROM newest").fetchone()
+        n_changed = sum(content is not None for _, content in rows)
+        print_status(
+            f"{self.job.out}: {len(rows) - n_changed:,} dialogues to judge, {n_changed:,} changed ones, "
+            f"{n_all - len(rows):,} judged before"
+        )
+        return {number for number, _ in rows}
+
+    def has_same_rejects(self) -> bool:
+        """Whether the output has the rejects that were just written."""
+        assert self.manifest is not None
+        return bool(self.manifest["files"][1]["sha256"] == sha256_file(self.job.rejects))
+
+    def score(self, pending: set[int], importer: Importer | None, shutdown: GracefulShutdown) -> None:
+        """Judge the pending dialogues; put each chunk into the store, then commit it."""
+        if not pending:
+            return
+        run, config = self.run, self.run.config
+        run.counts = Counts()
+        records = read(run.sources, config.read, run.counts, lambda number, _: number in pending)
+        chunks = split_into_chunks(records, config.chunk_size, config.limit, lambda _: None, lambda _: None)
+        kept: list[str] = []
+        with progress("scoring", quiet=config.quiet) as report:
+            for chunk in run.send_ahead(chunks):
+                with shutdown.chunk():
+                    dialogues = [loaded.dialogue for loaded in chunk]
+                    verdicts = run.score_chunk(chunk, report)
+                    if importer is not None:
+                        kept += importer(dialogues, verdicts)
+                    made = list(zip(map(hash_content, dialogues), verdicts, strict=True))
+                    lines = [content.encode() + b" " + verdict_line(verdict) for content, verdict in made]
+                    self.job.commit(lines, [dialogue.id for dialogue in dialogues])
+                    for content, verdict in made:
+                        self._note(content, verdict)
+                run.check_failures(at_end=False)
+        if kept:
+            names = ", ".join(map(repr, kept[:MAX_NAMED])) + (", ..." if len(kept) > MAX_NAMED else "")
+            print_status(
+                f"{len(kept):,} dialogues changed in what people have answered about; the store keeps them, "
+                f"and their verdicts, as they were: {names}"
+            )
+
+    def write_output(self) -> Tally:
+        """Write the output and its state in their final form; return the tally of the output."""
+        latest = {
+            json.loads(line)["dialogue_id"]: number for number, (_, line) in enumerate(self._read_part())
+        }
+        whole = Tally()
+
+        def lines() -> Iterator[bytes]:
+            for verdict in read_verdicts(self.job.out) if self.manifest is not None else ():
+                if verdict.dialogue_id not in latest:
+                    whole.add(verdict)
+                    yield verdict_line(verdict)
+            for number, (_, line) in enumerate(self._read_part()):
+                verdict = Verdict.model_validate_json(line)
+                if latest[verdict.dialogue_id] == number:
+                    whole.add(verdict)
+                    yield line
+
+        with atomic_file(self.job.final) as out:
+            convert_verdicts(lines(), out, cast(FileFormat, self.run.config.output_format))
+        with atomic_file(self.job.state) as out:
+            out.write(json.dumps({"output": sha256_file(self.job.final)}).encode() + b"\n")
+            for row in self.table.execute("SELECT id, content FROM known ORDER BY id"):
+                out.write(json.dumps(row).encode() + b"\n")
+        return whole
+
+    def _read_part(self) -> Iterator[tuple[str, bytes]]:
+        with open(self.job.part, "rb") as part:
+            for line in part:
+                yield line[:HASH_LETTERS].decode(), line[HASH_LETTERS + 1 :]
+
+    def _note(self, content: str, verdict: Verdict) -> None:
+        if _is_settled(verdict):
+            row = verdict.dialogue_id, content
+            self.table.execute("INSERT OR REPLACE INTO known VALUES (?, ?)", row)
+        else:
+            self.table.execute("DELETE FROM known WHERE id = ?", (verdict.dialogue_id,))
+
+
+def _is_settled(verdict: Verdict) -> bool:
+    """Whether trying again cannot help."""
+    return not verdict.judge_failures and (verdict.status != "failed" or verdict.failure == NOTHING_TO_JUDGE)
