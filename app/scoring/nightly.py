@@ -150,7 +150,9 @@ def score_round(
             print_status(f"stopped, {job.n_rows:,} dialogues are safe; the same command resumes there")
             raise
         whole = work.write_output()
-        job.publish(describe_output(job, run, description, started_at, whole))
+        content = describe_output(job, run, description, started_at, whole)
+        with shutdown.chunk():
+            job.publish(content)
         run.print_summary()
         whole.check_failures(config.max_failed)
         return run.exit_code()
