@@ -31,19 +31,22 @@ def score(
     Parameters
     ----------
     logs
-        Log files, globs, folders, .zip archives, s3://BUCKET/KEY, or - for standard input.
+        Log files, globs, folders, .zip archives, s3://BUCKET/KEY or s3://BUCKET/PREFIX/, or - for standard
+        input.
     """
     for log in logs:
         if log.startswith("-") and log != "-":
             from difflib import get_close_matches
 
             groups = (ScoreConfig, ReadConfig, DetectorConfig, JudgeConfig, WatchConfig, ClusterConfig)
-            names = [
-                f"--{name.replace('_', '-')}"
-                for group in groups
-                for name, hint in get_type_hints(group, include_extras=True).items()
-                if Parameter(parse=False) not in getattr(hint, "__metadata__", ())
-            ]
+            names = []
+            for group in groups:
+                for name, hint in get_type_hints(group, include_extras=True).items():
+                    own = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Parameter)]
+                    if Parameter(parse=False) not in own:
+                        names += [each.name[0] for each in own if each.name] or [
+                            f"--{name.replace('_', '-')}"
+                        ]
             near = get_close_matches(log.partition("=")[0], names, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ConfigError("E_OPTION", f"unknown option {log}{hint}; `dialint score --help` lists all")

@@ -94,8 +94,9 @@ def test_seven_nights_with_kills_leave_what_one_clean_run_leaves(
     kills = 0
     for night in range(7):
         add_night(folder, night)
-        for strike in ({"kill_at": chance.randint(1, 60)}, {"kill_after_s": chance.uniform(0, 0.3)}):
-            kills += forked(folder, out, {**about, **strike}, only_new=True)["status"] == -signal.SIGKILL
+        strikes = {"kill_at": chance.randint(1, 60), "kill_after_s": chance.uniform(0, 0.3)}
+        for name, value in strikes.items():
+            kills += forked(folder, out, {**about, name: value}, only_new=True)["status"] == -signal.SIGKILL
             append(folder / "a.jsonl", line(f"late{night}-{kills}"))  # the log goes on
         assert forked(folder, out, about, only_new=True)["status"] == 0
         assert forked(folder, out, about, only_new=True)["status"] == 0
