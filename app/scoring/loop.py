@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -32,7 +32,6 @@ from dialint.app.scoring.job import (
 )
 from dialint.app.scoring.judging import (
     can_ask_from_actors,
-    describe_usage,
     judge_contract,
     judged_detector,
     print_notes,
@@ -40,14 +39,17 @@ from dialint.app.scoring.judging import (
 from dialint.app.scoring.object_output import staged_output
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
-from dialint.app.scoring.run import ScoringRun, exit_code_of_done, prepare_run, resolve_scan
-from dialint.app.scoring.summary import Tally
+from dialint.app.scoring.run import (
+    ScoringRun,
+    describe_output,
+    exit_code_of_done,
+    prepare_run,
+    resolve_scan,
+    split_into_chunks,
+)
 from dialint.detector.artifacts import (
     Appender,
     atomic_file,
-    disk_errors,
-    file_entry,
-    fingerprint,
     package_versions,
 )
 from dialint.detector.engines.judge_engines import open_judge
@@ -64,16 +66,11 @@ from dialint.detector.verdict_files import (
     convert_verdicts,
     manifest_path,
     parse_verdicts,
-    rejects_path,
     verdict_line,
 )
 from dialint.detector.watchdog import WatchedDetector
 
-MAX_CHUNK_CHARACTERS = 1_000_000
-"""Text of all turns at which a chunk ends early: a record alone may have eight times as much, and 128 of
-them would not fit in memory."""
 N_REJECTS_PRINTED = 10
-PACKAGES = ("dialint", "onnxruntime", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
 
 
 def run(
@@ -271,40 +268,6 @@ def _check_same_dialogues(job: Job, done: Chunk, chunk: Sequence[Loaded]) -> Non
         )  # fmt: skip
 
 
-def split_into_chunks(
-    records: Iterable[Loaded | Reject],
-    size: int,
-    limit: int | None,
-    on_load: Callable[[Loaded], None],
-    on_reject: Callable[[Reject], None],
-    sizes: Sequence[int] = (),
-) -> Iterator[list[Loaded]]:
-    """Groups of `size` dialogues, or fewer with `MAX_CHUNK_CHARACTERS` of text, the last one smaller; stops
-    after `limit` dialogues. The first groups have the `sizes` of those that an earlier run has scored, of
-    which a limit may have cut the last."""
-    chunk: list[Loaded] = []
-    n = characters = 0
-    sizes_before = deque(sizes)
-    for record in records:
-        if isinstance(record, Reject):
-            on_reject(record)
-            continue
-        on_load(record)
-        chunk.append(record)
-        n += 1
-        characters += sum([len(turn.text) for turn in record.dialogue.turns])
-        is_full = len(chunk) == size or characters >= MAX_CHUNK_CHARACTERS
-        if len(chunk) == sizes_before[0] if sizes_before else is_full:
-            yield chunk
-            chunk, characters = [], 0
-            if sizes_before:
-                sizes_before.popleft()
-        if n == limit:
-            break
-    if chunk:
-        yield chunk
-
-
 def write_final(job: Job, run: ScoringRun) -> None:
     """Write the output in its final form. Its bytes depend on the description of the job alone."""
     file_format = run.config.output_format
@@ -330,36 +293,3 @@ def write_final(job: Job, run: ScoringRun) -> None:
             else:
                 version = package_versions("dialint").get("dialint", "0")
                 write_sarif(located, rejects, out, run.taxonomy, version, spool)
-
-
-def describe_output(
-    job: Job, run: ScoringRun, description: dict[str, Any], started_at: datetime, tally: Tally | None = None
-) -> dict[str, Any]:
-    """The manifest: what was made of what, by what; times and versions are those of this run. The `tally` is
-    of an output that holds more than this run made."""
-    ended_at, tally = datetime.now(UTC), tally or run.tally
-    is_part = run.config.output_format == "jsonl" and not run.config.only_new
-    with disk_errors(job.folder):
-        output = file_entry(job.part if is_part else job.final, rows=tally.n)
-        rejects = file_entry(job.rejects, rows=run.counts.rejected)
-    return {
-        "kind": "verdicts",
-        "format": run.config.output_format,
-        "files": [{**output, "name": job.out.name}, {**rejects, "name": rejects_path(job.out).name}],
-        "job": fingerprint(description),
-        "work": description,
-        "inputs": [
-            {"name": source.name, "bytes": source.size, "sha256": entry["sha256"]}
-            for source, entry in zip(run.sources, description["inputs"], strict=True)
-        ],
-        "counts": tally.counts(),
-        **describe_usage(run.detector.judge_info, run.config.judge, tally.judge_counts()),
-        "not_covered": [code for code in run.taxonomy.codes if code not in run.detector.codes],
-        "reading": run.read_counts,
-        "versions": package_versions(*PACKAGES),
-        "started_at": started_at.isoformat(timespec="seconds"),
-        "ended_at": ended_at.isoformat(timespec="seconds"),
-        "seconds": round((ended_at - started_at).total_seconds(), 3),
-        "cost": run.meter.summarize(run.detector),
-        "resumed_dialogues": sum(chunk.rows for chunk in job.resumed),
-    }

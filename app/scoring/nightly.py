@@ -26,9 +26,8 @@ from typing import Any, cast
 
 from dialint.app.output import print_status
 from dialint.app.scoring.job import GracefulShutdown, Interrupted, Job, graceful_shutdown, lock_job
-from dialint.app.scoring.loop import describe_output, split_into_chunks
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.run import ScoringRun, prepare_run
+from dialint.app.scoring.run import ScoringRun, describe_output, prepare_run, split_into_chunks
 from dialint.app.scoring.summary import NOTHING_TO_JUDGE, Tally
 from dialint.detector.artifacts import Appender, atomic_file, sha256_file
 from dialint.detector.errors import InputRefused, TooManyBad, WorldError
@@ -69,12 +68,16 @@ def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector | Non
     with open_importer(config) as importer, graceful_shutdown() as shutdown:
         try:
             while config.watch_s is not None:
-                with _reported():
-                    now = _signatures(logs)
+                with report_errors():
+                    now = list_signatures(logs)
                     if now is None or now != seen:
-                        score_round(logs, config, detector, importer, shutdown)
+                        seen = now
+                        try:
+                            score_round(logs, config, detector, importer, shutdown)
+                        except WorldError:  # it may pass without a change of the logs
+                            seen = None
+                            raise
                         config = replace(config, restart=False)
-                    seen = now
                 time.sleep(config.watch_s or 0)
             return score_round(logs, config, detector, importer, shutdown)
         except Interrupted as stop:
@@ -82,17 +85,15 @@ def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector | Non
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
-    """Prints what ends a round and no watch."""
+def report_errors() -> Iterator[None]:
+    """Print what ends a round and no watch."""
     try:
         yield
     except (InputRefused, TooManyBad, WorldError) as error:
-        print_status(
-            f"{datetime.now(UTC).isoformat(timespec='seconds')} {error}; tried again in the next round"
-        )
+        print_status(f"{datetime.now(UTC).isoformat(timespec='seconds')} {error}; the watch goes on")
 
 
-def _signatures(logs: Sequence[str]) -> Any:
+def list_signatures(logs: Sequence[str]) -> Any:
     """What changes if a file does; None for objects, which only their bytes can tell."""
     if any(map(is_object, logs)):
         return None

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.text import Text
 
 from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.cluster import ClusterDetector
-from dialint.app.scoring.judging import describe_options, judge_lines, select_codes
+from dialint.app.scoring.job import Job
+from dialint.app.scoring.judging import describe_options, describe_usage, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import CostMeter, Tally, cost_line, summary_table
-from dialint.detector.artifacts import fingerprint
+from dialint.detector.artifacts import disk_errors, file_entry, fingerprint, package_versions
 from dialint.detector.checks import check_plugins
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
-from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
@@ -38,10 +40,16 @@ from dialint.detector.records import Dialogue, Verdict, narrow_gaps
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, load_coverage
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.verdict_files import rejects_path
 from dialint.detector.watchdog import WatchedDetector
 
 MIN_FOR_SHARE = 200
 """Dialogues before the share of failed ones may stop a run that is not at its end."""
+
+MAX_CHUNK_CHARACTERS = 1_000_000
+"""Text of all turns at which a chunk ends early: a record alone may have eight times as much, and 128 of
+them would not fit in memory."""
+PACKAGES = ("dialint", "onnxruntime", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
 
 WITHOUT_SUGGESTIONS = ("junit",)
 """Formats that have findings only."""
@@ -381,3 +389,70 @@ def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: 
     if config.output_format in ("junit", "sarif"):
         options["names"] = [source.name for source in sources]
     return {"inputs": inputs, "options": json.loads(json.dumps(options))}
+
+
+def split_into_chunks(
+    records: Iterable[Loaded | Reject],
+    size: int,
+    limit: int | None,
+    on_load: Callable[[Loaded], None],
+    on_reject: Callable[[Reject], None],
+    sizes: Sequence[int] = (),
+) -> Iterator[list[Loaded]]:
+    """Groups of `size` dialogues, or fewer with `MAX_CHUNK_CHARACTERS` of text, the last one smaller; stops
+    after `limit` dialogues. The first groups have the `sizes` of those that an earlier run has scored, of
+    which a limit may have cut the last."""
+    chunk: list[Loaded] = []
+    n = characters = 0
+    sizes_before = deque(sizes)
+    for record in records:
+        if isinstance(record, Reject):
+            on_reject(record)
+            continue
+        on_load(record)
+        chunk.append(record)
+        n += 1
+        characters += sum([len(turn.text) for turn in record.dialogue.turns])
+        is_full = len(chunk) == size or characters >= MAX_CHUNK_CHARACTERS
+        if len(chunk) == sizes_before[0] if sizes_before else is_full:
+            yield chunk
+            chunk, characters = [], 0
+            if sizes_before:
+                sizes_before.popleft()
+        if n == limit:
+            break
+    if chunk:
+        yield chunk
+
+
+def describe_output(
+    job: Job, run: ScoringRun, description: dict[str, Any], started_at: datetime, tally: Tally | None = None
+) -> dict[str, Any]:
+    """The manifest: what was made of what, by what; times and versions are those of this run. The `tally` is
+    of an output that holds more than this run made."""
+    ended_at, tally = datetime.now(UTC), tally or run.tally
+    is_part = run.config.output_format == "jsonl" and not run.config.only_new
+    with disk_errors(job.folder):
+        output = file_entry(job.part if is_part else job.final, rows=tally.n)
+        rejects = file_entry(job.rejects, rows=run.counts.rejected)
+    return {
+        "kind": "verdicts",
+        "format": run.config.output_format,
+        "files": [{**output, "name": job.out.name}, {**rejects, "name": rejects_path(job.out).name}],
+        "job": fingerprint(description),
+        "work": description,
+        "inputs": [
+            {"name": source.name, "bytes": source.size, "sha256": entry["sha256"]}
+            for source, entry in zip(run.sources, description["inputs"], strict=True)
+        ],
+        "counts": tally.counts(),
+        **describe_usage(run.detector.judge_info, run.config.judge, tally.judge_counts()),
+        "not_covered": [code for code in run.taxonomy.codes if code not in run.detector.codes],
+        "reading": run.read_counts,
+        "versions": package_versions(*PACKAGES),
+        "started_at": started_at.isoformat(timespec="seconds"),
+        "ended_at": ended_at.isoformat(timespec="seconds"),
+        "seconds": round((ended_at - started_at).total_seconds(), 3),
+        "cost": run.meter.summarize(run.detector),
+        "resumed_dialogues": sum(chunk.rows for chunk in job.resumed),
+    }

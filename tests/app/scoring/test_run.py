@@ -15,9 +15,9 @@ import pytest
 
 from dialint.app.cli import app as command_line
 from dialint.app.commands.verify import verify, verify_path
-from dialint.app.scoring.loop import run, split_into_chunks
+from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.run import prepare_run
+from dialint.app.scoring.run import prepare_run, split_into_chunks
 from dialint.detector.artifacts import read_manifest, verify_files
 from dialint.detector.errors import (
     ConfigError,
