@@ -44,9 +44,8 @@ def score(
                 for name, hint in get_type_hints(group, include_extras=True).items():
                     own = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Parameter)]
                     if Parameter(parse=False) not in own:
-                        names += [each.name[0] for each in own if each.name] or [
-                            f"--{name.replace('_', '-')}"
-                        ]
+                        usual = [f"--{name.replace('_', '-')}"]
+                        names += [each for parameter in own for each in parameter.name or ()] or usual
             near = get_close_matches(log.partition("=")[0], names, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ConfigError("E_OPTION", f"unknown option {log}{hint}; `dialint score --help` lists all")

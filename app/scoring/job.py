@@ -209,7 +209,8 @@ class Job:
         if restart:
             return None
         advice = "; --restart replaces it, another --out keeps it"
-        _check_same_job(self.out, *map(_without_logs, (manifest["work"], description)), advice)
+        stored = _without_logs(manifest["work"])
+        _check_same_job(self.out, stored, _without_logs(description), advice)
         verify_files(self.out.parent, manifest["files"])
         return manifest
 
@@ -226,7 +227,7 @@ class Job:
         if self._about.exists() and self.resumed and not restart:
             stored = read_manifest(self._about, expected=JobDescription)["work"]
             advice = "; --restart throws the partial output away"
-            _check_same_job(self.out, *map(_without_limit, (stored, description)), advice)
+            _check_same_job(self.out, _without_limit(stored), _without_limit(description), advice)
         else:
             self.discard()
             complete = [path for path in (self.out, rejects_path(self.out)) if replace and path.exists()]

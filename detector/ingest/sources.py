@@ -109,7 +109,7 @@ def open_logs(patterns: Sequence[str], *, growing: bool = False) -> list[Source]
     if not results:
         raise InputRefused("E_PATH", "no log was named")
     sources = _add_labels([one for source in results.values() for one in _unpack(source)])
-    return [one for source in sources if (one := _complete(source)).size] if growing else sources
+    return [each for each in map(_complete, sources) if each.size] if growing else sources
 
 
 def _complete(source: Source) -> Source:

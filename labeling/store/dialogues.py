@@ -183,8 +183,8 @@ def _answered_turns(transaction: Transaction, ids: Sequence[str]) -> dict[str, s
     for table in (annotation_rows, labels, gold, appeals, tasks):
         query = select(table.c.dialogue, table.c.turn).where(table.c.dialogue.in_(ids)).distinct()
         query = query.where(tasks.c.turn.is_not(None)) if table is tasks else query
-        for name, turn in transaction.run(query):
-            turns[name].add(turn)
+        for row in transaction.run(query):
+            turns[row.dialogue].add(row.turn)
     held = select(tasks.c.dialogue).join(leases, leases.c.task == tasks.c.id)
     for name in transaction.run(held.where(leases.c.state == "held", tasks.c.dialogue.in_(ids))).scalars():
         turns[name].add(None)

@@ -32,9 +32,9 @@ from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import file_error, preview_hint
 from dialint.detector.ingest.readers.columns import Columns
 from dialint.detector.ingest.readers.parquet import leaf_paths, open_parquet
-from dialint.detector.ingest.readers.streams import BOM, JSON_LINES, PARQUET, blocks, check_ending, magic
+from dialint.detector.ingest.readers.streams import BOM, PARQUET, blocks, check_ending, magic
 from dialint.detector.ingest.readers.tables import cells_of, delimiter_of, header_below
-from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.sources import JSON_LINES, Source
 from dialint.detector.ingest.tree_mapping import shipped_mappings, shipped_names
 from dialint.detector.plugins import plugins
 
