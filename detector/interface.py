@@ -6,14 +6,15 @@ Command lines are built from `DetectorConfig`, so this module imports no heavy l
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
 from cyclopts import Parameter
 
+from dialint.detector.environment import has_gpu
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import Taxonomy
 
@@ -163,6 +164,20 @@ def default_threads() -> int:
     """
     requested = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     return int(requested) if requested.isdigit() and int(requested) else available_cores()
+
+
+def runs_by_onnx(config: DetectorConfig, backbone: Mapping[str, Any]) -> bool:
+    """Whether ONNX Runtime scans, without torch, by a backbone of this ``config.json``: on CPUs, where the
+    graph is known (`dialint.detector.engines.onnx_scan`)."""
+    on_cpu = config.device == "cpu" or (config.device == "auto" and not has_gpu())
+    return (
+        on_cpu
+        and config.precision == "auto"
+        and backbone.get("model_type") == "bert"
+        and backbone.get("hidden_act", "gelu") == "gelu"
+        and backbone.get("position_embedding_type", "absolute") == "absolute"
+        and not backbone.get("is_decoder")
+    )
 
 
 @dataclass(frozen=True)

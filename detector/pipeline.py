@@ -18,9 +18,9 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
 from dialint.detector.checks import Check, CheckContext, check_plugins
 from dialint.detector.decide import Decision, Facts, Rules, build_finding, decide, drop_doubles
-from dialint.detector.environment import has_gpu, require_library
+from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
-from dialint.detector.interface import Detector, DetectorConfig, Monitor, default_threads
+from dialint.detector.interface import Detector, DetectorConfig, Monitor, default_threads, runs_by_onnx
 from dialint.detector.languages import parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.masking import mask_dialogue, recognizer_plugins
@@ -83,11 +83,10 @@ def _load_scanner(release: Release, taxonomy: Taxonomy, config: DetectorConfig) 
 
 def _load_engine(release: Release, config: DetectorConfig) -> Engine:
     """ONNX Runtime on CPUs for what it can run, else torch."""
-    from dialint.detector.engines import onnx_scan  # heavy, as torch is; only when something is scanned
-
     threads = config.threads or default_threads()
-    on_cpu = config.device == "cpu" or (config.device == "auto" and not has_gpu())
-    if config.precision == "auto" and on_cpu and onnx_scan.can_run(release.config):
+    if runs_by_onnx(config, release.config):
+        from dialint.detector.engines import onnx_scan  # heavy, as torch is; only when something is scanned
+
         return onnx_scan.OnnxEngine(release, threads)
     require_library("torch", f"the scan of {release.info.id}")
     import torch

@@ -8,24 +8,37 @@ fails alone in a new worker gets a failed verdict, the others the verdicts that 
 from __future__ import annotations
 
 import ctypes
+import json
 import math
 import os
+import re
 import signal
 import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from cyclopts import Parameter
 
 from dialint.detector.environment import child_environment
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.interface import Detector, DetectorConfig, DetectorFacts, Monitor
+from dialint.detector.interface import (
+    Detector,
+    DetectorConfig,
+    DetectorFacts,
+    Monitor,
+    default_threads,
+    runs_by_onnx,
+)
 from dialint.detector.isolation import (
     FAILURE,
     Isolation,
@@ -37,6 +50,7 @@ from dialint.detector.isolation import (
 )
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.registry import resolve_release
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 
 if TYPE_CHECKING:
@@ -47,6 +61,9 @@ PER_CHARACTERS = 100_000
 WALL_FACTOR = 6
 """A worker that waits instead of computing is killed after so many times its limit of wall-clock time."""
 POLL_S = 0.05
+WORKER_MEGABYTES = 1000
+PART = 16
+"""Dialogues that a worker of several takes at a time."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that a terminal or a scheduler sends to the whole process group; only the parent handles them."""
 _PR_SET_PDEATHSIG = 1
@@ -104,6 +121,9 @@ class WatchedDetector:
         self.close()
 
     def close(self) -> None:
+        self._end_worker()
+
+    def _end_worker(self) -> None:
         if self._worker is not None:
             self._worker.end()
             self._worker = None
@@ -143,10 +163,15 @@ class WatchedDetector:
         return self._start().facts().info
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return self._verdicts(dialogues, all_probabilities, self.monitor)
+
+    def _verdicts(
+        self, dialogues: Sequence[Dialogue], all_probabilities: bool, monitor: Monitor
+    ) -> list[Verdict]:
         def attempt(part: list[Dialogue]) -> list[Verdict] | WorkerFailure:
-            outcome = self._start().judge(part, all_probabilities, self._config, self.monitor)
+            outcome = self._start().judge(part, all_probabilities, self._config, monitor)
             if isinstance(outcome, WorkerFailure):
-                self.close()
+                self._end_worker()
             return outcome
 
         def fail(dialogue: Dialogue, why: str) -> Verdict:
@@ -162,6 +187,100 @@ class WatchedDetector:
             if self._log is not None:
                 self._worker.send_log(self._log)
         return self._worker
+
+
+def count_workers(config: DetectorConfig) -> int:
+    """How many processes are worth judging at once on this machine: one for each thread of `config` and each
+    `WORKER_MEGABYTES` of free memory; one where a GPU or torch scans, which use all cores themselves."""
+    n = config.threads or default_threads()
+    if n > 1 and config.scan != "off":
+        folder = resolve_release("scan", config.release or "embedded")
+        with suppress(OSError, ValueError):  # whoever loads it says what is wrong
+            n = n if runs_by_onnx(config, json.loads((folder / "config.json").read_bytes())) else 1
+    with suppress(OSError):
+        free = re.search(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text())
+        n = min(n, int(free[1]) // 1000 // WORKER_MEGABYTES) if free else n
+    return max(1, n)
+
+
+class WorkerPool(WatchedDetector):
+    """Judges in up to `n` workers at once: the same verdicts, on all cores. One worker loads at the start,
+    the others when there is enough to judge."""
+
+    def __init__(
+        self, what: Detector | DetectorConfig, config: WatchConfig, tell: Callable[[str], None], n: int
+    ) -> None:
+        super().__init__(what, config, tell)
+        self._others: dict[int, WatchedDetector] = {}
+        # A thread for each, which lives as long: the kernel ends a process with the thread that started it.
+        self._threads = [ThreadPoolExecutor(1) for _ in range(n - 1)]
+        self._monitors = [Monitor() for _ in range(n)]
+        own = self.monitor.cpu_seconds
+        self.monitor = Monitor(
+            cpu_seconds=lambda: own() + sum(each.monitor.cpu_seconds() for each in self._others.values())
+        )
+        """Seconds are the mean of the workers'."""
+
+    def close(self) -> None:
+        for other in self._others.values():
+            other.close()
+        for thread in self._threads:
+            thread.shutdown()
+        super().close()
+
+    def with_log(self, log: LogProfile) -> WorkerPool:
+        super().with_log(log)
+        for other in self._others.values():
+            other.with_log(log)
+        return self
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        parts = [dialogues[at : at + PART] for at in range(0, len(dialogues), PART)]
+        n = max(1, min(len(parts), len(self._monitors)))
+        results: dict[int, list[Verdict]] = {}
+        waiting, lock = deque(enumerate(parts)), Lock()
+        done, running = [(0, 0, 0)] * n, [(0, 0, 0)] * n
+
+        def progress(place: int, *counts: int) -> None:
+            with lock:
+                running[place] = counts[0], counts[1], counts[2]
+                self.monitor.on_progress(*map(sum, zip(*done, *running, strict=True)))
+
+        def judge(place: int) -> None:
+            self._monitors[place].on_progress = partial(progress, place)
+            detector = self._detector(place)
+            while True:
+                with lock:
+                    if not waiting:
+                        return
+                    number, part = waiting.popleft()
+                results[number] = detector._verdicts(part, all_probabilities, self._monitors[place])
+                with lock:
+                    sums = [sum(pair) for pair in zip(done[place], running[place], strict=True)]
+                    done[place], running[place] = (sums[0], sums[1], sums[2]), (0, 0, 0)
+
+        others = [self._threads[place - 1].submit(judge, place) for place in range(1, n)]
+        try:
+            judge(0)
+        finally:
+            waiting.clear()
+            wait(others)
+        for other in others:
+            other.result()
+        for name in {name for monitor in self._monitors for name in monitor.seconds}:
+            total = sum(monitor.seconds.get(name, 0.0) for monitor in self._monitors)
+            self.monitor.seconds[name] = total / (1 + len(self._others))
+        return [verdict for number in range(len(parts)) for verdict in results[number]]
+
+    def _detector(self, place: int) -> WatchedDetector:
+        if place == 0:
+            return self
+        if place not in self._others:
+            what = replace(self._what, threads=1) if isinstance(self._what, DetectorConfig) else self._what
+            self._others[place] = WatchedDetector(what, self._config, self._tell)
+            if self._log is not None:
+                self._others[place].with_log(self._log)
+        return self._others[place]
 
 
 class _Worker:

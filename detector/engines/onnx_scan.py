@@ -26,16 +26,6 @@ EMBEDDINGS = "backbone.embeddings."
 OPSET, IR_VERSION, RUNTIME = 20, 10, "com.microsoft"
 
 
-def can_run(config: Mapping[str, Any]) -> bool:
-    """Whether a backbone of this ``config.json`` is one whose graph is known here."""
-    return (
-        config.get("model_type") == "bert"
-        and config.get("hidden_act", "gelu") == "gelu"
-        and config.get("position_embedding_type", "absolute") == "absolute"
-        and not config.get("is_decoder")
-    )
-
-
 class OnnxEngine:
     """Runs the windows in `threads` threads."""
 

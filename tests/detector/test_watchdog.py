@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 from patience import is_running, wait_for
 
+from dialint.detector import watchdog
 from dialint.detector.errors import ConfigError, ReleaseRefused, WorldError
 from dialint.detector.interface import DetectorConfig, PlainDetector
 from dialint.detector.records import Dialogue, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.detector.watchdog import WatchConfig, WatchedDetector
+from dialint.detector.watchdog import WatchConfig, WatchedDetector, WorkerPool
 
 QUICK = WatchConfig(dialogue_seconds=0.3, dialogue_megabytes=200)
 PATIENT = WatchConfig(dialogue_seconds=60.0, dialogue_megabytes=200)
@@ -191,3 +192,24 @@ def test_the_description_of_the_release_comes_from_the_worker() -> None:
         assert (info.id, info.covered) == (watched.release, watched.codes)
     with WatchedDetector(Fake(), QUICK) as watched:
         assert watched.info is None
+
+
+def test_a_pool_gives_the_verdicts_of_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "PART", 2)
+    heard: list[str] = []
+    told: list[tuple[int, ...]] = []
+    with WorkerPool(Fake(), PATIENT, heard.append, 3) as pool:
+        pool.monitor.on_progress = lambda *counts: told.append(counts)
+        assert outcome(pool, "hi") == "+"
+        assert outcome(pool, *["hi"] * 4, "exit", *["hi"] * 5, "crash") == "++++-+++++-"
+        assert outcome(pool, *["hi"] * 6) == "++++++"
+    assert len(heard) == 2
+
+
+def test_defects_come_through_a_pool_and_leave_it_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "PART", 1)
+    with WorkerPool(Fake(), PATIENT, print, 3) as pool:
+        for texts in (["hi", "hi", "defect"], ["defect", "hi"]):
+            with pytest.raises(KeyError):
+                pool.verdicts(dialogues(*texts))
+        assert outcome(pool, *["hi"] * 5) == "+++++"

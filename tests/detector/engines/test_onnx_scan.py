@@ -11,8 +11,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dialint.detector.engines import local
-from dialint.detector.engines.onnx_scan import OnnxEngine, can_run
+from dialint.detector.engines.onnx_scan import OnnxEngine
 from dialint.detector.errors import ReleaseRefused
+from dialint.detector.interface import DetectorConfig, runs_by_onnx
 from dialint.detector.release import EMBEDDED, WEIGHTS, Release, finalize_release
 from dialint.detector.render import Renderer
 
@@ -73,10 +74,8 @@ def test_what_does_not_fit_is_refused(
 
 
 def test_other_shapes_are_left_to_torch() -> None:
-    assert can_run(tiny.ENCODER)
-    assert not any(
-        map(
-            can_run,
-            (tiny.DECODER, {**tiny.ENCODER, "hidden_act": "relu"}, {**tiny.ENCODER, "is_decoder": True}),
-        )
-    )
+    cpu = DetectorConfig(device="cpu")
+    assert runs_by_onnx(cpu, tiny.ENCODER)
+    assert not runs_by_onnx(DetectorConfig(device="cpu", precision="bf16"), tiny.ENCODER)
+    for change in (tiny.DECODER, {"hidden_act": "relu"}, {"is_decoder": True}):
+        assert not runs_by_onnx(cpu, {**tiny.ENCODER, **change})
