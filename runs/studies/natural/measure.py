@@ -12,7 +12,9 @@
 `turns.jsonl` lists drawn turns of agents with the errors that two independent readings found there; a third
 settled where they differed. `findings.jsonl` lists suspicions of embedded-3 (probability .1 or more), each
 with a judgement. `exam.jsonl` lists 183 whole dialogues of the half looked at once with the errors that two
-readings named, sure where both did: 91 by which checks were mended afterwards, and 92 (`read`) drawn after that. All hold ids, codes and judgements; the text is joined from the corpora.
+readings named, sure where both did: 91
+by which checks were mended afterwards, and 92 (`read`) drawn after that. All hold ids, codes and judgements;
+the text is joined from the corpora.
 The readings are those of a large language model that had the taxonomy, the dialogue with its tool results
 and, for tau_bench, the policies: no person has read them. A dialogue belongs to the half ``dev``, on which
 choices are made, or ``once``, looked at once at the end, by a hash of its id.
