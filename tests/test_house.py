@@ -185,7 +185,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 85_981,
+    "lines of the packages": 85_984,
     "modules of the packages": 410,
     "lines of the tests": 50_217,
     "private functions of modules that one place mentions, of 100": 64,

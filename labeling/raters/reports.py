@@ -43,6 +43,7 @@ from dialint.labeling.aggregation.dialogue_answers import Span, dialogue_codes
 from dialint.labeling.aggregation.question_posteriors import load_answers, require_answers
 from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.raters.agreement import (
+    MIN_LABELERS,
     compare_with_model,
     decide_alternatives,
     fleiss_kappa,
@@ -205,6 +206,8 @@ def agreement_rows(report: Report) -> list[list[str]]:
         if "model" in figures:
             model = figures["model"]
             won = f"wins over {model['won']} of {model['tested']}"
+            if model["may_stand_in"] == "not enough data":
+                won = f"{model['tested']} of {MIN_LABELERS} labelers have enough tasks"
             won += f", but fails on {' '.join(model['refused'])}" if model["refused"] else ""
             table.append([code or "-", "may the model stand in", model["may_stand_in"], won, ""])
     return table
