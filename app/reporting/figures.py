@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally, format_causes
+from dialint.detector.errors import InputRefused
 from dialint.detector.example_files import read_records
 from dialint.detector.languages import language_name
 from dialint.detector.records import Finding, Verdict
@@ -189,10 +190,17 @@ def count(
     scores: Mapping[str, DialogueScore],
 ) -> Figures:  # fmt: skip
     """The figures of `verdicts`. `covered` are the codes that could be found at all; `n_examples` suggestions
-    of each code are kept; `scores` are those of a store, by dialogue."""
-    figures = Figures(taxonomy, tuple(covered), n_examples, scores)
+    of each code are kept; `scores` are those of a store, by dialogue.
+
+    Raises:
+        InputRefused: E_SCORES, there are scores, and none of a dialogue of the verdicts.
+    """
+    figures, missing = Figures(taxonomy, tuple(covered), n_examples, scores), set(scores)
     for verdict in verdicts:
         figures.add(verdict)
+        missing.discard(verdict.dialogue_id)
+    if scores and len(missing) == len(scores):
+        raise InputRefused("E_SCORES", "--scores: no score is of a dialogue of these verdicts")
     return figures
 
 
@@ -200,9 +208,12 @@ def load_scores(path: Path) -> dict[str, DialogueScore]:
     """The scores in a file of `dialint export scores`, by dialogue.
 
     Raises:
-        InputRefused: E_SCORES, the file cannot be read or holds something else.
+        InputRefused: E_SCORES, the file cannot be read, is empty or holds something else.
     """
-    return {each.dialogue_id: each for each in read_records(path, DialogueScore, "E_SCORES")}
+    scores = {each.dialogue_id: each for each in read_records(path, DialogueScore, "E_SCORES")}
+    if not scores:
+        raise InputRefused("E_SCORES", f"{path}: there is no score in it")
+    return scores
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from dialint.app.reporting.figures import Figures, Table, count, headline, table
 from dialint.app.reporting.page import SCRIPT
 from dialint.detector import environment
 from dialint.detector.artifacts import file_entry
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Finding, NotJudged, Severity, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import needs_escape
@@ -67,6 +67,17 @@ def row(of: list[Table], title: str, name: str) -> dict[str, Any]:
     (table,) = [each for each in of if each.title == title]
     (found,) = [each for each in table.rows if str(each[0]).startswith(name)]
     return dict(zip(table.headings, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("", "there is no score"), ('{"dialogue_id": "b", "at": "2026-11-01T00:00:00Z"}', "no score is of")],
+)
+def test_scores_that_say_nothing_of_the_verdicts_are_refused(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "scores.jsonl").write_text(line)
+    config = ReportConfig(html=tmp_path / "r.html", scores=tmp_path / "scores.jsonl")
+    with pytest.raises(InputRefused, match=message):
+        report(finished(tmp_path, [scored("a")]), config=config)
 
 
 def test_what_failed_or_was_not_judged_is_in_no_rate() -> None:
