@@ -49,7 +49,7 @@ from dialint.eval.judgements import (
     summarize,
 )
 from dialint.eval.results import check_codes, source_name
-from dialint.eval.run import make_console
+from dialint.eval.run import check_writable, make_console
 
 PRECISION_GRID = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.0)
 """Thresholds of findings that are tried, the strictest first."""
@@ -96,6 +96,7 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
         raise ConfigError("E_OPTION", "name verdicts, and either --sheet or --labels")
     if config.recall is not None and config.sheet is not None:
         raise ConfigError("E_OPTION", "--recall needs --labels: drawn turns show few of the missed errors")
+    check_writable(overrides=config.overrides)
     scored, log = _read(verdicts, needs_stated=config.sheet is None or config.precision is not None)
     taxonomy = load_taxonomy(config.taxonomy)
     whole = {code for code, each in taxonomy.codes.items() if each.scope == "dialogue"}

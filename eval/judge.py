@@ -122,9 +122,7 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
         raise ConfigError("E_OPTION", "--judge: name the judge, for instance --judge local:FOLDER")
     require_everything(asked)
     judges = {name: replace(asked, judge=name) for name in dict.fromkeys((asked.judge, *config.against))}
-    for path in (config.out, config.overrides):
-        if path is not None:
-            check_writable(path)
+    check_writable(out=config.out, overrides=config.overrides)
     if config.overrides is not None and config.overrides.exists():
         read_overrides(config.overrides)
     taxonomy = load_taxonomy(config.selection.taxonomy)

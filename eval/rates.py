@@ -84,8 +84,7 @@ def rates(
     taxonomy = load_taxonomy(config.taxonomy)
     check_codes("--codes", config.codes, taxonomy)
     require_library("scipy", "eval rates")
-    if config.out is not None:
-        check_writable(config.out)
+    check_writable(out=config.out)
     scored = list(read_verdicts(verdicts))
     if config.sheet is not None:
         audit = audit_of_sheet(scored, config.sheet)

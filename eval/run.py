@@ -150,9 +150,7 @@ def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
         raise ConfigError("E_OPTION", "--fail-worse: name by --against what it is compared with")
     if len({path.stem for path in examples}) < len(examples):
         raise ConfigError("E_OPTION", "two files of examples have the same name")
-    for name, out in (("--out", config.out), ("--html", config.html)):
-        if out is not None:
-            check_writable(out, name)
+    check_writable(out=config.out, html=config.html)
 
 
 def make_console() -> Console:
@@ -163,14 +161,15 @@ def make_console() -> Console:
     return Console(width=width, markup=False, emoji=False, highlight=False)
 
 
-def check_writable(out: Path, option: str = "--out") -> None:
-    """Check before any work is done that `out` can be written.
+def check_writable(**files: Path | None) -> None:
+    """Check before any work is done that the files can be written, which options of these names ask for.
 
     Raises:
-        ConfigError: its folder does not exist, or it is a folder itself.
+        ConfigError: the folder of one does not exist, or it is a folder itself.
     """
-    if out.is_dir() or not out.parent.is_dir():
-        raise ConfigError("E_OPTION", f"{option} {out}: no file can be written there")
+    for option, path in files.items():
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise ConfigError("E_OPTION", f"--{option} {path}: no file can be written there")
 
 
 def evaluate(detector: Detector, results: Sequence[tuple[Example, Verdict]], rounds: int) -> dict[str, Any]:

@@ -71,9 +71,7 @@ def drift(*verdicts: Path, config: DriftConfig | None = None) -> int:
     if len(set(verdicts)) < len(verdicts):
         raise ConfigError("E_OPTION", "a file of verdicts is named twice")
     require_new_files(config.out, config.html)
-    for option, path in (("--out", config.out), ("--html", config.html)):
-        if path is not None:
-            check_writable(path, option)
+    check_writable(out=config.out, html=config.html)
     periods, notes = _read_periods(verdicts, config)
     names, samples = list(periods), list(periods.values())
     compared = compare_periods(samples, level=config.level, least=config.least)

@@ -86,9 +86,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     from dialint.eval.run import check_writable
 
     require_new_files(config.html, config.xlsx)
-    for option, out in (("--html", config.html), ("--xlsx", config.xlsx)):
-        if out is not None:
-            check_writable(out, option)
+    check_writable(html=config.html, xlsx=config.xlsx)
     if config.xlsx is not None:
         check_library()
     taxonomy = load_taxonomy(config.taxonomy)

@@ -72,8 +72,7 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
     if not verdicts:
         raise ConfigError("E_OPTION", "name the verdicts that `dialint score` made")
     require_new_files(config.out)
-    if config.out is not None:
-        check_writable(config.out)
+    check_writable(out=config.out)
     before = load_taxonomy(config.before)
     after = load_taxonomy(config.taxonomy) if config.taxonomy is not None else before
     overrides = None if config.overrides is None else read_overrides(config.overrides)

@@ -90,8 +90,7 @@ def attack(
         A log, or a file of examples of `dialint data inject`; without it the sample log.
     """
     config, judge = config or AttackConfig(), judge or JudgeConfig()
-    if config.out is not None:
-        check_writable(config.out)
+    check_writable(out=config.out)
     started = time.process_time()
     examples = _read(log_or_examples, config.limit, reading)
     report = evaluate(examples, config, detector or DetectorConfig(), judge)

@@ -150,6 +150,11 @@ def test_labels_that_cannot_be_of_whole_dialogues_are_refused(tmp_path: Path) ->
     for errors, options, message in (
         ([], {}, "there is no label"),
         ([(0, 1, "Z9", 1.0)], {}, "the taxonomy lacks: Z9"),
+        (
+            [(0, 1, "L1", 1.0)],
+            {"overrides": tmp_path / "none/o.yaml"},
+            "--overrides .*: no file can be written",
+        ),
         ([(n, 1, "L1", 1.0) for n in range(60)], {"recall": 0.8}, "read as a whole"),
     ):
         read = labels(tmp_path / "l.jsonl", errors)
