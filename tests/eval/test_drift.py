@@ -178,7 +178,7 @@ def test_mistakes_are_one_clear_line(tmp_path: Path) -> None:
         drift(few, few)
     with pytest.raises(ConfigError, match="--periods month: expected week, file, or dates"):
         drift(few, config=DriftConfig(periods=("month",)))
-    with pytest.raises(ConfigError, match="--html .*: no file can be written there"):
+    with pytest.raises(ConfigError, match=r"--html .*: no file can be written there"):
         drift(few, config=DriftConfig(html=tmp_path / "none/drift.html"))
     with pytest.raises(ConfigError, match="name the verdicts"):
         drift()
