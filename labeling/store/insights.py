@@ -309,9 +309,7 @@ def read_scores(
     keys: dict[By, ColumnElement[Any]] = {
         "total": literal(""), "agent": columns.agent, "team": columns.team, "week": week
     }  # fmt: skip
-    fields = (
-        columns.quality, columns.reviewed_errors, columns.team, columns.rating, _SAMPLED.c.chance
-    )  # fmt: skip
+    fields = columns.quality, columns.reviewed_errors, columns.team, columns.rating, _SAMPLED.c.chance
     flagged = (columns.n_findings > 0).label("flagged")
     query: Select[Any] = select(keys[by].label("key"), flagged, *fields, func.count().label("n")).where(
         *span_conditions(columns, since_ms, until_ms), *name_conditions(columns, filters)

@@ -175,7 +175,6 @@ def _show_codes(rates: coaching.CodeRates, taxonomy: Taxonomy) -> None:
     if not codes or not rates.own_dialogues:
         st.caption(_("No confirmed error in this period."))
         return
-    own, others = _("this agent"), _("the others")
     words = {
         "more": _("more"), "fewer": _("fewer"), "even": _("no clear difference"),
         "unknown": _("not enough evidence"),
@@ -191,9 +190,9 @@ def _show_codes(rates: coaching.CodeRates, taxonomy: Taxonomy) -> None:
     marks, rows = [], []
     for code, pair, difference in zip(codes, pairs, compare_partial(pairs), strict=True):
         name, (k, k_other) = code_title(code, taxonomy), (each[0] for each in pair)
-        marks.append(ShareMark.of(name, k, n, own))
+        marks.append(ShareMark.of(name, k, n, _("this agent")))
         if n_other:
-            marks.append(ShareMark.of(name, k_other, n_other, others, MUTED))
+            marks.append(ShareMark.of(name, k_other, n_other, _("the others"), MUTED))
         rows.append((name, share_text(k, n), share_text(k_other, n_other), words[difference]))
     alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
     draw_shares(marks, _("Share of dialogues"), alt, n_rows=len(codes))
