@@ -20,10 +20,12 @@ import kubernetes_validate
 import pytest
 import yaml
 from compose_spec import PyCompose
+from starlette.testclient import TestClient
 
 from dialint.app.cli import app as command_line
 from dialint.app.serving.api import create_app
 from dialint.app.serving.api_config import ApiConfig
+from dialint.app.serving.api_keys import create_key, keys_path
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.watchdog import WatchConfig
 
@@ -232,8 +234,6 @@ def test_probes_ask_routes_and_the_scaler_a_metric_of_the_api(
     chart: list[dict[str, Any]], compose: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path))
-    config = ApiConfig(detector=DetectorConfig(scan="off"), watch=WatchConfig(dialogue_seconds=0))
-    application = create_app(config)
     named = {re.search(r"8080(/\w+)", compose["services"]["api"]["healthcheck"]["test"][-1])[1]}  # type: ignore[index]
     for _, template in pods(chart):
         if template["metadata"]["labels"]["app.kubernetes.io/component"].startswith("api"):
@@ -242,11 +242,11 @@ def test_probes_ask_routes_and_the_scaler_a_metric_of_the_api(
                 container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("liveness", "readiness", "startup")
             }
     assert named == {"/health", "/ready"}
-    assert named <= application.openapi()["paths"].keys()
     [scaler] = [each for each in chart if each["kind"] == "ScaledObject"]
-    query = scaler["spec"]["triggers"][0]["metadata"]["query"]
-    api = application.state.api
-    api.seconds.labels("/v1/score", "200").observe(1)
-    samples = {sample.name: sample.labels for metric in api.registry.collect() for sample in metric.samples}
-    [metric] = re.findall(r"dialint_\w+", query)
-    assert "route" in samples[metric]
+    [metric] = re.findall(r"dialint_\w+", scaler["spec"]["triggers"][0]["metadata"]["query"])
+    key = create_key(keys_path(None), "prometheus", ["metrics"], 1)
+    config = ApiConfig(detector=DetectorConfig(scan="off"), watch=WatchConfig(dialogue_seconds=0))
+    with TestClient(create_app(config)) as client:
+        assert {path: client.get(path).status_code for path in named} == dict.fromkeys(named, 200)
+        metrics = client.get("/metrics", headers={"authorization": f"Bearer {key}"}).text
+    assert re.search(rf'^{metric}{{route="', metrics, re.MULTILINE)
