@@ -1,7 +1,7 @@
 """Stage ``dialint label aggregate``: one label with its probability for each task of a crowd table.
 
-Reads a table of task, worker, label (CSV, Parquet, JSONL; optionally code) and, with ``--model``, a model's
-probabilities (task, label, probability, optionally code); with ``--gold``, gold labels (task, label,
+Reads a table of task, worker, label (CSV, Parquet, JSONL; optionally code and group) and, with ``--model``, a
+model's probabilities (task, label, probability, optionally code); with ``--gold``, gold labels (task, label,
 optionally code). Writes a row for each task: the most probable label, its probability, the probability of
 every label and the number of labelers; the manifest last. Does not evaluate workers: that is
 ``dialint label quality``.
@@ -53,8 +53,9 @@ class AggregateConfig:
     """How answers are aggregated."""
 
     annotations: Path | None = None
-    """Crowd table with columns task, worker, label and, if there are several questions a task, code.
-    Without it the answers in the store are taken."""
+    """Crowd table with columns task, worker, label and, if there are several questions a task, code; if
+    judges share a base model or a prompt also group: those of one group have one opinion, for joint. Without
+    a table the answers in the store are taken."""
     out: Path | None = None
     """File for the labels: .csv, .parquet or .jsonl; must not exist. Without it they go into the store."""
     method: str = "joint"
@@ -146,6 +147,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         "inputs": [file_entry(path) for path in inputs],
         "answers": sum(map(len, tables.values())),
         "labelers": len(next(iter(tables.values())).workers),
+        "assumptions": {code: one.assumptions for code, one in posteriors.items() if one.assumptions},
         "mean_probability": float(certain.mean()) if len(certain) else None,
         "one_label": one_label,
         "files": [file_entry(out, len(columns["task"]))],

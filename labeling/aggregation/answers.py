@@ -25,7 +25,8 @@ class Answers:
     """Three index arrays of shape (answers,), with the names they point to.
 
     A task and worker occur together at most once. `seconds` is how long each answer took, NaN where
-    unknown and none where unknown for all.
+    unknown and none where unknown for all. `groups` names each worker's group that errs together, such as the
+    judges of one base model: "" for whoever is in none, none where nobody is in any.
     """
 
     task: Indices
@@ -35,6 +36,7 @@ class Answers:
     workers: tuple[str, ...]
     labels: tuple[str, ...]
     seconds: Floats | None = None
+    groups: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.task)
@@ -81,8 +83,18 @@ class Answers:
         compared = others > 0
         agreed = np.where(compared, votes[self.task, self.label] - 1, 0) / np.maximum(others, 1)
         n_compared = np.bincount(self.worker[compared], minlength=n_workers)
-        share = np.bincount(self.worker, weights=agreed, minlength=n_workers) / np.maximum(n_compared, 1)
+        # one answer of each kind is added: who gave a single one that nobody shared is no constant worker
+        share = (np.bincount(self.worker, weights=agreed, minlength=n_workers) + 1.0) / (n_compared + 2.0)
         return np.asarray(is_constant & (share**n_compared < MAX_CONSTANT_PROBABILITY), bool)
+
+    def group_indices(self) -> NDArray[np.int64]:
+        """The group of each worker, shape (workers,); who is in none is one of his own."""
+        named = self.groups or ("",) * len(self.workers)
+        keys = [
+            (name, "") if name else ("", worker) for name, worker in zip(named, self.workers, strict=True)
+        ]
+        place = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        return np.array([place[key] for key in keys], np.int64)
 
     def without_constant(self) -> Answers:
         """The answers but those of `constant_workers`; all names stay."""
@@ -106,4 +118,5 @@ class Answers:
             worker=worker.astype(np.int32),
             tasks=tuple(self.tasks[index] for index in tasks),
             workers=tuple(self.workers[index] for index in workers),
+            groups=None if self.groups is None else tuple(self.groups[index] for index in workers),
         )

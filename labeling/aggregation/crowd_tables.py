@@ -1,6 +1,7 @@
 """Crowd tables in files: CSV, Parquet or JSON with columns task, worker, label.
 
-Optional columns: `code` (the question asked of the task: each code is a problem of its own) and `seconds`.
+Optional columns: `code` (the question asked of the task: each code is a problem of its own), `seconds`, and
+`group` (of raters who err together, such as judges of one base model; empty for all others).
 Names stay text as they stand in the file, without outer blanks; labels that
 differ in case, blanks or the composition of characters alone are one, in the spelling of most. An empty
 label, and one of `NO_LABELS`, is no answer. CSV may have semicolons between its cells, and then commas in its
@@ -13,6 +14,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -129,6 +131,7 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     rows: dict[str, dict[tuple[int, int], tuple[str, float]]] = defaultdict(dict)
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     with_code = None
+    groups: dict[int, str] = {}
 
     def index(row: Mapping[str, Any], column: str, at: int) -> int:
         value = row.get(column)
@@ -146,6 +149,9 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
         with_code = row.get("code") is not None
         answer = index(row, "task", number), index(row, "worker", number)
         code = table.name(row, "code", number) if with_code else ""
+        group = table.text(row, "group", number) or ""
+        if groups.setdefault(answer[1], group) != group:
+            table.refuse(number, "this worker was in another group before")
         label = table.text(row, "label", number) or ""
         if (key := label_key(label)) in NO_LABELS:
             continue
@@ -160,7 +166,9 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
         for key, counts in spellings.items()
     }
     task_names, worker_names = tuple(indices["task"]), tuple(indices["worker"])
-    return {code: _to_answers(rows[code], task_names, worker_names, labels) for code in sorted(rows)}
+    tables = {code: _to_answers(rows[code], task_names, worker_names, labels) for code in sorted(rows)}
+    named = tuple(groups[worker] for worker in range(len(worker_names)))
+    return {code: replace(one, groups=named if any(named) else None) for code, one in tables.items()}
 
 
 def _to_answers(

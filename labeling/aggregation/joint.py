@@ -12,11 +12,12 @@ of this worker only.
 
 Assumptions are selected by the answers (`choose_assumptions`). Whether and how a model is used is decided by
 the evidence of the votes: not at all, unless it predicts them better by more than the cost of its parameters.
-The definition of the true label, the plurality of many people or the class of the item, is decided by gold if
-there is any. How a worker without knowledge answers, and how strongly workers are shrunk, is decided by
-held-out answers: one answer is removed from each of some tasks, the rest is fitted, and the held-out ones are
-predicted from the other answers to their tasks, as answers of an unknown worker; where answers are few, in
-several samples. No answer that is predicted takes part in the fit.
+Whether the true label is the plurality of many people or the class of the item is decided by gold if there is
+any. The form of the items otherwise, how a worker without knowledge answers, and how strongly workers are
+shrunk, is decided by held-out answers: one answer is removed from each of some tasks, the rest is fitted, and
+the held-out ones are predicted from the other answers to their tasks, as answers of an unknown worker; where
+answers are few, in several samples. No answer that is predicted takes part in the fit. Of two assumptions
+that predict alike the more cautious one is taken: individual items, workers of few kinds.
 
 Source: Dawid and Skene 1979 with shrinkage; kinds of workers after Venanzi et al. 2014. Measured on dbdc3
 (2026-11-22): fitting items and workers together drifts away from the majority's truth and loses 5 to 25
@@ -26,8 +27,8 @@ points of accuracy at 3 answers, which is why items are held fixed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -191,6 +192,8 @@ class Assumptions:
     form: Form = "heterogeneous"
     use: ModelUse = "recalibrated"
     guessing: Guessing = "as the crowd"
+    log_likelihoods: Mapping[Form, float] = field(default_factory=dict, compare=False)
+    """The mean log probability of a held-out answer under each form that was tried."""
 
 
 def joint_posterior(
@@ -209,7 +212,9 @@ def joint_posterior(
     answers = answers.without_constant()
     if assumptions is None:
         assumptions = choose_assumptions(answers, model, gold=gold)
-    return fit_joint(answers, model, assumptions, gold=gold).posterior()
+    posterior = fit_joint(answers, model, assumptions, gold=gold).posterior()
+    strength = None if math.isinf(assumptions.strength) else assumptions.strength  # JSON has no infinity
+    return replace(posterior, assumptions={**asdict(assumptions), "strength": strength})
 
 
 def fit_joint(
@@ -264,11 +269,13 @@ MODEL_USES: tuple[ModelUse, ...] = ("none", "calibrated", "recalibrated")
 def choose_assumptions(
     answers: Answers, model: Floats | None = None, seed: int = 0, gold: NDArray[np.int64] | None = None
 ) -> Assumptions:
-    """Select the form of the items and the use of the model by their evidence, then the rest, where a bolder
-    assumption must predict held-out answers better than the best so far by a standard error of the
-    difference."""
-    form = select_form(answers.votes(), gold)
-    items, use = select_items(answers, form, model, gold)
+    """Select the use of the model by its evidence, the form of the items by held-out answers, unless gold
+    decides it, then the rest, where a bolder assumption must predict held-out answers better than the best so
+    far by a standard error of the difference."""
+    forms: tuple[Form, ...] = ("individual", "heterogeneous")
+    if select_form(answers.votes(), gold) == "homogeneous":
+        forms = ("homogeneous",)
+    selected = {form: select_items(answers, form, model, gold) for form in forms}
     if len(answers) > MOST_TRIAL_ANSWERS:
         sampled = np.random.default_rng(seed).random(len(answers.tasks)) < MOST_TRIAL_ANSWERS / len(answers)
         sampled &= answers.n_labelers > 0
@@ -277,27 +284,38 @@ def choose_assumptions(
     n_samples = min(MAX_HELD_OUT_SAMPLES, math.ceil(ENOUGH_TRIAL_ANSWERS / max(1, len(answers))))
     samples = [sample_held_out(answers, seed + index) for index in range(n_samples)]
     trials = [(answers.where(~hidden), answers.where(hidden)) for hidden in samples if hidden.any()]
-    best = Assumptions(STRENGTHS[0], form, use, "anything")
+    candidates = [Assumptions(STRENGTHS[0], form, selected[form][1], "anything") for form in forms]
     if not trials:
-        return best
+        return candidates[0]
 
     def evaluate(assumptions: Assumptions) -> Floats:
+        items = selected[assumptions.form][0]
         fits = [fit_joint(seen, model, assumptions, TRIAL_ITERATIONS, gold, items) for seen, _ in trials]
         logs = [held_out_log_probabilities(fit, held) for fit, (_, held) in zip(fits, trials, strict=True)]
         return np.concatenate(logs)
 
-    best_logs = evaluate(best)
+    def difference(logs: Floats, other: Floats) -> tuple[float, float]:
+        gains = logs - other  # samples share answers: the standard error is that of one
+        return float(gains.mean()), float(gains.std()) / math.sqrt(len(gains) / len(trials))
+
+    best, best_logs = candidates[0], evaluate(candidates[0])
+    tried = {best.form: float(best_logs.mean())}
+    for candidate in candidates[1:]:
+        logs = evaluate(candidate)
+        tried[candidate.form] = float(logs.mean())
+        gain, error = difference(logs, best_logs)
+        if gain > error:
+            best, best_logs = candidate, logs
     for strength in STRENGTHS:  # the first only changes `guessing`, the others are bolder
         first = strength == STRENGTHS[0]
         trial = replace(best, guessing="as the crowd") if first else replace(best, strength=strength)
-        logs_of_trial = evaluate(trial)
-        gains = logs_of_trial - best_logs  # samples share answers: the standard error is that of one
-        error = float(gains.std()) / math.sqrt(len(gains) / len(trials))
-        if float(gains.mean()) > error:
-            best, best_logs = trial, logs_of_trial
-        elif not first and float(gains.mean()) < -2 * error:
+        logs = evaluate(trial)
+        gain, error = difference(logs, best_logs)
+        if gain > error:
+            best, best_logs = trial, logs
+        elif not first and gain < -2 * error:
             break
-    return best
+    return replace(best, log_likelihoods=tried)
 
 
 def select_form(votes: Floats, gold: NDArray[np.int64] | None) -> Form:

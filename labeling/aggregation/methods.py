@@ -18,6 +18,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.plugins import Plugin, plugins
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.judge_groups import grouped_posterior
 from dialint.labeling.aggregation.posterior import Posterior, normalise
 
 
@@ -105,7 +106,10 @@ def find_plugin(method: str) -> Plugin:
 def aggregate_answers(
     answers: Answers, method: str, model: Floats | None = None, gold: NDArray[np.int64] | None = None
 ) -> Posterior:
-    """The posterior of `answers` by the method of that name; `gold` is for the joint method alone."""
+    """The posterior of `answers` by the method of that name; `gold` is for the joint method alone, and so are
+    groups of workers."""
+    if method == "joint" and answers.groups is not None:
+        return grouped_posterior(answers, model, gold)
     if method == "joint":
         return joint_posterior(answers, model, gold=gold)
     aggregate: Callable[..., Posterior] = find_plugin(method).load(Callable)

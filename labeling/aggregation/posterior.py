@@ -7,6 +7,7 @@ of tasks over each pair's answers: an EM step is these two, whatever the model.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
@@ -39,12 +40,14 @@ class Posterior:
 
     `probabilities` has shape (tasks, labels), rows sum to 1. `expected` is the share of answers that a
     large crowd would give, same shape: the soft label for learning; the same array where a method does
-    not distinguish the two. `components`, where the method has them, predict further answers.
+    not distinguish the two. `components`, where the method has them, predict further answers; `assumptions`
+    are those that the answers decided, for the manifest.
     """
 
     probabilities: Floats
     expected: Floats
     components: Components | None = None
+    assumptions: Mapping[str, Any] | None = None
 
     def without_certainty(self) -> Posterior:
         """The same labels with probabilities that are not known."""
