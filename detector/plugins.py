@@ -105,7 +105,6 @@ OWN: dict[str, dict[str, str]] = {
         "wawa": "dialint.labeling.aggregation.methods:wawa",
         "dawid-skene": "dialint.labeling.aggregation.methods:dawid_skene",
         "one-coin": "dialint.labeling.aggregation.methods:one_coin",
-        "mace": "dialint.labeling.aggregation.methods:mace",
         "glad": "dialint.labeling.aggregation.methods:glad",
     },
     "dialint.recognizers": {

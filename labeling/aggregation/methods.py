@@ -57,15 +57,6 @@ def one_coin(answers: Answers) -> Posterior:
     return fit_crowdkit(OneCoinDawidSkene(), answers.without_constant())
 
 
-def mace(answers: Answers) -> Posterior:
-    """Workers who know or guess. Source: Hovy et al. 2013; crowd-kit's defaults, seed 0, and one start:
-    crowd-kit 1.4.2 begins each of its ten restarts from the same seed, so nine of them repeat the first.
-    For tables of some 100,000 answers."""
-    from crowdkit.aggregation import MACE
-
-    return fit_crowdkit(MACE(n_restarts=1), answers)
-
-
 GLAD_ITERATIONS = 20
 
 

@@ -97,5 +97,5 @@ def test_groups_come_from_the_table(tmp_path: Path) -> None:
     assert answers.where(answers.worker > 0).compact().groups == ("gpt", "")
     assert aggregate_answers(answers, "joint").probabilities.shape == (2, 2)
     path.write_text("task,worker,label,group\nt1,a,yes,gpt\nt2,a,no,other\n")
-    with pytest.raises(InputRefused, match="line 3.*another group"):
+    with pytest.raises(InputRefused, match=r"line 3.*another group"):
         read_answers(path)
