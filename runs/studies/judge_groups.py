@@ -2,10 +2,10 @@
 
 Run: ``DIALINT_DATA=... python runs/studies/judge_groups.py``. tau_bench holds the scores from 1 to 5 that
 GPT-4o gave the agent's turns of 501 dialogues under three prompts (consistency of the conversation, with the
-tools' results, with the policy); 3 or less is taken for an error. Two truths: at turns, the sure errors of a whole
-reading by another language model (``natural/readings.jsonl``, 292 of the dialogues); of dialogues, in which a
-judge finds an error if he does in any turn, that the task failed. Dialogues are drawn for an audit, whose
-truth is gold; all others are what is measured, with the interval over draws.
+tools' results, with the policy); 3 or less is taken for an error. Two truths: at turns, the sure errors of a
+whole reading by another language model (``natural/readings.jsonl``, 292 of the dialogues); of dialogues, in
+which a judge finds an error if he does in any turn, that the task failed. Dialogues are drawn for an audit,
+whose truth is gold; all others are what is measured, with the interval over draws.
 """
 
 from __future__ import annotations
