@@ -7,7 +7,7 @@ of tasks over each pair's answers: an EM step is these two, whatever the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
@@ -59,6 +59,22 @@ class Posterior:
         there is none."""
         sure = np.eye(self.probabilities.shape[1])[gold_labels]
         return replace(self, probabilities=np.where(gold_labels[:, None] >= 0, sure, self.probabilities))
+
+
+def mix_posteriors(parts: Sequence[tuple[float, Posterior]]) -> Posterior:
+    """The weighted mean of posteriors with components; the weights sum to 1."""
+    if len(parts) == 1:
+        return parts[0][1]
+    components = [(weight, one.components) for weight, one in parts if one.components is not None]
+    return Posterior(
+        np.sum([weight * one.probabilities for weight, one in parts], axis=0),
+        np.sum([weight * one.expected for weight, one in parts], axis=0),
+        Components(
+            np.concatenate([np.float32(weight) * one.responsibilities for weight, one in components], axis=1),
+            np.concatenate([one.shares for _, one in components]),
+            np.concatenate([one.label_probabilities for _, one in components]),
+        ),
+    )
 
 
 def normalise(values: NDArray[Any]) -> Floats:

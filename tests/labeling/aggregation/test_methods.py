@@ -178,6 +178,7 @@ def test_held_out_answers_tell_matters_of_taste_from_plain_items() -> None:
     assert assumed.form == "individual"
     assert assumed.log_likelihoods["individual"] > assumed.log_likelihoods["heterogeneous"]
     assert choose_assumptions(crowd.answers, told) == assumed
+    assert assumed.mixture["individual"][1] > 0.9
     classes = fit_joint(crowd.answers, told, replace(assumed, form="heterogeneous")).posterior()
     individual = joint_posterior(crowd.answers, told)
     assert accuracy(individual, crowd) > accuracy(Posterior(told, told), crowd)
