@@ -15,10 +15,11 @@ the evidence of the votes: not at all, unless it predicts them better by more th
 Whether the true label is the plurality of many people or the class of the item is decided by gold if there is
 any. How a worker without knowledge answers, how strongly workers are shrunk, and how probable each form of
 the items is, heterogeneous or individual, is decided by held-out answers: one answer is removed from each of
-some tasks, the rest is fitted, and the held-out ones are predicted from the other answers to their tasks, as
-answers of an unknown worker; where answers are few, in several samples. No answer that is predicted takes part
-in the fit. Forms that predict alike are averaged: classes would be too sure of what is a matter of taste, and
-individual items would take an error that one of two people finds for none.
+some tasks, the rest is fitted, and the held-out ones are predicted from the other answers to their tasks,
+as answers of an unknown worker; where answers are few, in several samples. No answer that is predicted takes
+part in the fit. Forms that predict alike are averaged, as classes would be too sure of what is a matter of
+taste. Without a model individual items must predict better by a standard error: they take a rare error that
+one of two people finds for none.
 
 Source: Dawid and Skene 1979 with shrinkage; kinds of workers after Venanzi et al. 2014. Measured on dbdc3
 (2026-11-22): fitting items and workers together drifts away from the majority's truth and loses 5 to 25
@@ -310,7 +311,10 @@ def choose_assumptions(
 
     logs_of_form = {one.form: evaluate(one) for one in candidates}
     means = {form: float(logs.mean()) for form, logs in logs_of_form.items()}
-    best = max(candidates, key=lambda one: means[one.form])
+    if forms[-1] == "individual" and selected["individual"][1] == "none":
+        gain, error = difference(logs_of_form["individual"], logs_of_form["heterogeneous"])
+        forms = forms if gain > error else forms[:1]
+    best = max((one for one in candidates if one.form in forms), key=lambda one: means[one.form])
     best_logs = logs_of_form[best.form]
     n_answers = len(best_logs) / len(trials)
     weights = normalise(np.exp([n_answers * (means[form] - means[best.form]) for form in forms]))

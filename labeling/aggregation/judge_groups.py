@@ -1,10 +1,10 @@
 """Raters who err together: judges of one base model or one prompt have one opinion, and each a copy of it.
 
 Two levels. A group of raters has an opinion of each task, right as its confusion matrix says, and each member
-repeats the opinion as the member's matrix says; whoever is in no group has an opinion of his own. So three
-judges who agree are sure of what their group holds, and the group is as good as other groups, people or gold
-show it to be: without any of these it stays at the prior and nothing becomes certain, where Dawid-Skene takes
-agreement for truth. The groups are given; they are not searched for.
+repeats the opinion as the member's matrix says, which on gold may differ by the truth; whoever is in no group
+has an opinion of his own. So three judges who agree are sure of what their group holds, and the group is as
+good as other groups, people or gold show it to be: without any of these it stays at the prior and nothing
+becomes certain, where Dawid-Skene takes agreement for truth. The groups are given; they are not searched for.
 
 Source: Dawid and Skene 1979 on both levels, with the Dirichlet priors of Kim and Ghahramani 2012; dependence
 of judges as a shared latent as in Balasubramanian et al. (arXiv 2601.22336), here one for each group.
@@ -22,6 +22,8 @@ RIGHT, WRONG = 4.0, 1.0
 """Pseudo-answers of each group to each truth, and of each member to each opinion: right ones, and wrong ones
 for each wrong label."""
 PSEUDO_TASKS = 1.0
+STRENGTH = 10.0
+"""Answers on gold to each truth and opinion that a member's matrix for all truths is worth."""
 ROUNDS, TOLERANCE = 200, 1e-5
 FLOOR = 1e-3
 """Lower bound of a model's probabilities."""
@@ -50,16 +52,16 @@ def _fit(answers: Answers, model: Floats | None, gold: NDArray[np.int64] | None)
     task, of_group = pairs // len(group), pairs % len(group)
     pseudo = np.where(np.eye(size) > 0, RIGHT, WRONG)
     group_logs = np.tile(np.log(normalise(pseudo)), (len(group), 1, 1))  # (groups, truth, opinion)
-    member_logs = np.where(
-        alone[:, None, None], np.log(np.eye(size) + 1e-12), np.log(normalise(pseudo))
-    )  # (workers, opinion, answer)
+    alone = alone[:, None, None, None]
+    own = np.where(alone, np.log(np.eye(size) + 1e-12), np.log(normalise(pseudo)))
+    member_logs = own.repeat(size, axis=1)  # (workers, truth, opinion, answer)
     rates, before = np.full(size, 1.0 / size), -np.inf
     fixed = None if model is None else np.log(np.clip(model, FLOOR, 1.0))
     known = np.full(n_tasks, -1) if gold is None else gold
     gold_logs = np.where(known[:, None] >= 0, np.log(np.eye(size)[known] + 1e-12), 0.0)
     for _ in range(ROUNDS):
-        opinion_logs = _sums(pair_of, member_logs[answers.worker, :, answers.label], len(pairs))
-        both = group_logs[of_group] + opinion_logs[:, None, :]  # (pairs, truth, opinion)
+        both = _sums(pair_of, member_logs[answers.worker, :, :, answers.label], len(pairs))
+        both += group_logs[of_group]  # (pairs, truth, opinion)
         opinions, of_truth = softmax(both.reshape(-1, size))
         prior = np.tile(np.log(rates), (n_tasks, 1))
         if fixed is not None:
@@ -71,9 +73,11 @@ def _fit(answers: Answers, model: Floats | None, gold: NDArray[np.int64] | None)
         before = likelihood
         shared = truth[task][:, :, None] * opinions.reshape(-1, size, size)
         group_logs = np.log(normalise(_sums(of_group, shared, len(group)) + pseudo))
-        held = shared.sum(axis=1)[pair_of][:, :, None] * np.eye(size)[answers.label][:, None, :]
-        members = np.log(normalise(_sums(answers.worker, held, len(group)) + pseudo))
-        member_logs = np.where(alone[:, None, None], member_logs, members)
+        given = shared[pair_of][..., None] * np.eye(size)[answers.label][:, None, None, :]
+        pooled = normalise(_sums(answers.worker, given.sum(axis=1), len(group)) + pseudo)
+        given[known[answers.task] < 0] = 0.0  # the truth of other tasks would drift to what members share
+        members = normalise(_sums(answers.worker, given, len(group)) + STRENGTH * pooled[:, None])
+        member_logs = np.where(alone, member_logs, np.log(members))
         rates = normalise(truth.sum(axis=0) + PSEUDO_TASKS)
     return truth, likelihood
 

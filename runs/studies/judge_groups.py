@@ -73,7 +73,7 @@ def study(config: JudgesConfig) -> None:
             for method, probabilities in {**fixed, **with_audit}.items():
                 found[method].append(measure(probabilities[~audited], truth[~audited]))
         for method, rows in found.items():
-            means, spread = np.nanmean(rows, axis=0), np.nanstd(rows, axis=0, ddof=1) / np.sqrt(len(rows))
+            means, spread = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
             spread *= student.ppf(0.975, len(rows) - 1)
             parts = ("accuracy", "log loss", "share over .99 sure", "of these wrong")
             figures = zip(parts, means, spread, strict=True)

@@ -191,7 +191,7 @@ def test_who_always_answers_no_decides_nothing() -> None:
 def test_a_task_is_as_sure_as_its_least_sure_question() -> None:
     """Two turns, a code of turns and one of the whole dialogue; people disagree on one of them at a time."""
     both = ("C1", "P1")
-    rows = [of(f"d{n}", who, codes=both) for n in range(30) for who in ("ann", "ben")]
+    rows = [of(f"d{n}", who, codes=both) for n in range(40) for who in ("ann", "ben")]
     for name, found in (("x", [finding("C1", 3)]), ("y", [finding("P1", 1)]), ("z", [])):
         rows += [of(name, "ann", *found, codes=both), of(name, "ben", codes=both)]
     collected = collect_answers(rows, lambda _: DialogueContext((1, 3), None), frozenset({"P1"}))
