@@ -86,4 +86,4 @@ def _sums(index: NDArray[np.integer], values: Floats, size: int) -> Floats:
     """The sums of the rows of `values` by `index`, shape (size, ...)."""
     flat = values.reshape(len(values), -1)
     columns = [np.bincount(index, column, size) for column in flat.T]
-    return np.stack(columns, axis=1).reshape(size, *values.shape[1:])
+    return np.asarray(np.stack(columns, axis=1).reshape(size, *values.shape[1:]), float)
