@@ -1,15 +1,16 @@
-"""``dialint import logs|verdicts|labels`` and ``dialint export labels|dataset|annotations|scores|published``.
+"""``dialint import logs|verdicts|labels``; ``export labels|dataset|annotations|scores|traces|published``.
 
 Files into the store and out of it; labels and datasets also from files to files, with no store at all.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
@@ -194,6 +195,37 @@ def export_scores_command(out: Path, *, session: Session = DEFAULT_SESSION) -> i
     with session.open() as (store, actor):
         manifest = export_scores(store, actor, out)
     print_line(f"{out}: {manifest['files'][0]['rows']} dialogues")
+    return 0
+
+
+@export.command(name="traces")
+def export_traces(verdicts: Path, *logs: str, to: Literal["langfuse", "phoenix"], out: Path) -> int:
+    """Write the findings in traces as the bodies of requests that give them back to Langfuse or Phoenix.
+
+    Parameters
+    ----------
+    verdicts
+        A finished output of `dialint score`.
+    logs
+        The traces that were scored.
+    to
+        langfuse: for POST /api/public/scores; phoenix: for POST /v1/span_annotations.
+    out
+        File to write (.jsonl), one body a line; must not exist.
+    """
+    from dialint.app.reporting.trace_scores import list_bodies
+    from dialint.detector.artifacts import atomic_file, require_new_files
+
+    require_new_files(out)
+    n = n_lost = 0
+    with atomic_file(out) as file:
+        for body in list_bodies(verdicts, logs, to):
+            n, n_lost = n + (body is not None), n_lost + (body is None)
+            if body is not None:
+                file.write(json.dumps(body, ensure_ascii=False).encode() + b"\n")
+    print_line(
+        f"{out}: {n} requests" + (f"; {n_lost} findings stand in no span of the logs" if n_lost else "")
+    )
     return 0
 
 
