@@ -50,8 +50,8 @@ def list_bodies(verdicts: Path, logs: Sequence[str], target: Target) -> Iterator
         whole = None if spans else Place(name, is_session=name in sessions)
         places = [spans.get((name, texts.get(finding.turn, "")), whole) for finding in verdict.findings]
         if target == "langfuse":
-            last = [spans[name, text] for text in texts.values() if (name, text) in spans][-1:]
-            yield from _langfuse(verdict, places, *(last or [whole]))
+            answered = [spans[name, text] for text in texts.values() if (name, text) in spans]
+            yield from _langfuse(verdict, places, answered[-1] if answered else whole)
         else:
             yield from _phoenix(verdict, places)
 
