@@ -130,6 +130,8 @@ class ScoreConfig:
             raise ConfigError("E_OPTION", f"--only-new: needs --out, a file here ({', '.join(GROWING)})")
         if not self.only_new and (self.watch_s is not None or self.import_):
             raise ConfigError("E_OPTION", "--watch and --import need --only-new")
+        if self.import_:
+            require_library("sqlalchemy", "--import")
         if self.out is not None and self.out.suffix not in ENDINGS:
             raise ConfigError("E_OPTION", f"--out {self.out}: expected an ending of {', '.join(ENDINGS)}")
         if self.out is not None and self.output_format == "parquet":
