@@ -267,7 +267,7 @@ class WorkerPool(WatchedDetector):
             wait(others)
         for other in others:
             other.result()
-        for name in {name for monitor in self._monitors for name in monitor.seconds}:
+        for name in dict.fromkeys(name for monitor in self._monitors for name in monitor.seconds):
             total = sum(monitor.seconds.get(name, 0.0) for monitor in self._monitors)
             self.monitor.seconds[name] = total / (1 + len(self._others))
         return [verdict for number in range(len(parts)) for verdict in results[number]]

@@ -20,8 +20,8 @@ from pydantic import JsonValue
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import compact, fields_of
 from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, trim
-from dialint.detector.records import JUDGED_ROLES, Dialogue
-from dialint.detector.tool_use import tool_uses
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.tool_use import per_dialogue, tool_uses
 
 PATTERNS = patterns("questions")
 
@@ -58,13 +58,15 @@ def _slot(row: Mapping[str, str]) -> _Slot:
 SLOTS = {name: _slot(row) for name, row in read_words("slots_asked").items()}
 
 
-@check(U2=Evidence(29, 34), languages=("en",))
+@check(U2=Evidence(29, 34), M3=Evidence(17, 19), languages=("en",))
 def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an agent who asks for a value that the customer gave in one of the last turns: at most one hit a
-    turn. Questions that confirm, and those after a failure, a change or a finished matter, are left alone.
+    """Find an agent who asks for a value that the customer gave in one of the last turns (U2; in the words of
+    an earlier turn M3): at most one hit a turn. Questions that confirm, and those after a failure, a change or
+    a finished matter, are left alone.
 
     Read on half of 15,300 dialogues of STAR, MultiWOZ, SGD and taskmaster4 (2026-11-23): 29 of 34 right, .85
-    (.69 to .95). Of the five wrong ones those with a day ruled out or a place taken back no longer fire.
+    (.69 to .95). Of the five wrong ones those with a day ruled out or a place taken back no longer fire. In the
+    same words again, in 2,664 dialogues read whole: 17 of 19 (2026-11-30).
     """
     given = _Given(dialogue)
     for position, turn in enumerate(dialogue.turns):
@@ -83,8 +85,22 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 None,
             )
             if why is not None:
-                yield Hit(turn.index, *trim(turn.text, *match.span()), why)
+                yield Hit(turn.index, *trim(turn.text, *match.span()), why, _code(dialogue, turn))
                 break
+
+
+@per_dialogue
+def _sent_again(dialogue: Dialogue) -> frozenset[int]:
+    """The agent's turns in the words of an earlier one."""
+    first: dict[str, int] = {}
+    turns = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES]
+    texts = {turn.index: " ".join(turn.text.casefold().split()) for turn in turns}
+    return frozenset(index for index, text in texts.items() if first.setdefault(text, index) != index)
+
+
+def _code(dialogue: Dialogue, turn: Turn) -> str:
+    """The code of a needless question: in the words of an earlier turn it is M3, whatever else is wrong."""
+    return "M3" if turn.index in _sent_again(dialogue) else "U2"
 
 
 @dataclass(frozen=True)
@@ -201,10 +217,10 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 break
 
 
-@check(U2=Evidence(15, 15), languages=("en",))
+@check(U2=Evidence(15, 15), M3=Evidence(2, 2), languages=("en",))
 def insists_on_number(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who asks for the number of an order or a booking that the customer does not have, though
-    the customer was found and a tool of the log, which lists them, was not called (U2).
+    the customer was found and a tool of the log, which lists them, was not called (U2; M3 as above).
 
     Read on the development half of tau_bench (2026-11-29): 15 of 15 right.
     """
@@ -228,7 +244,7 @@ def insists_on_number(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                 continue
             if any(_QUESTIONS[name].search(sentence) for name in ("order number", "booking number")):
                 why = f"the customer lacks it, and '{context.log.listing_tools[0]}' was not called"
-                yield Hit(turn.index, *trim(turn.text, *match.span()), why)
+                yield Hit(turn.index, *trim(turn.text, *match.span()), why, _code(dialogue, turn))
                 break
 
 

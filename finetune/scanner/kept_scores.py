@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dialint.detector.artifacts import atomic_file
+from dialint.detector.artifacts import atomic_file, make_output_folder
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import Engine, WindowScores
 
@@ -22,7 +22,7 @@ class KeptScores:
     weights: other weights have other files."""
 
     def __init__(self, engine: Engine, folder: Path, weights: str) -> None:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_output_folder(folder)
         self._engine, self._folder = engine, folder
         self.fingerprint = engine.fingerprint
         self._key = f"{weights}|{engine.fingerprint}"

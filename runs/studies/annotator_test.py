@@ -12,13 +12,14 @@ and A, S, E (a negative quality of the dialogue). Yes of the model: a finding in
 from __future__ import annotations
 
 import csv
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 from cyclopts import App
 
-from dialint.detector.artifacts import make_output_folder
+from dialint.detector.artifacts import atomic_file, make_output_folder
 from dialint.detector.verdict_files import read_verdicts
 
 app = App(help="Make tables for dialint label agreement.")
@@ -49,8 +50,10 @@ def main(corpus: Path, verdicts: Path, out: Path, *, suggestions: bool = False) 
         ("people", "worker label", people),
         ("model", "label probability", model.values()),
     ):
-        with (out / f"{file}.csv").open("w", newline="") as stream:
-            csv.writer(stream).writerows([("task", *columns.split(), "code"), *rows])
+        with atomic_file(out / f"{file}.csv") as stream, TextIOWrapper(stream, newline="") as text:
+            csv.writer(text).writerows([("task", *columns.split(), "code"), *rows])
+            text.flush()
+            text.detach()
     print(f"{len(people)} answers, {len(model)} of the model, {sum(row[2] for row in model.values())} yes")
 
 
