@@ -25,6 +25,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import digamma
 from scipy.stats import t as student
 
+from dialint.detector.artifacts import atomic_file
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.aggregation.methods import dawid_skene, majority
@@ -80,7 +81,8 @@ def study(config: PeersConfig) -> None:
                 for method, values in compare(table, probabilities, config, seed).items():
                     figures.setdefault(question, {}).setdefault(method, []).append(values)
             print_table(question, figures[question])
-    config.out.write_text(json.dumps(figures))
+    with atomic_file(config.out) as file:
+        file.write(json.dumps(figures).encode())
 
 
 def compare(answers: Answers, model: Floats, config: PeersConfig, seed: int) -> dict[str, list[float]]:

@@ -160,7 +160,10 @@ def files(tmp_path: Path) -> dict[str, Any]:
     return {**paths, "dialogues": (str(tmp_path / "log.jsonl"),)}
 
 
-def test_the_command_prints_and_writes(files: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_and_writes(
+    files: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     options = [f"--{name}={files[name]}" for name in ("annotations", "gold", "out")]
     command = ["label", "quality", *options, "--dialogues", *map(str, files["dialogues"])]
     assert not command_line(command, result_action="return_value")

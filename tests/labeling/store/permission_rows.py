@@ -255,7 +255,7 @@ RIGHTS = {
         appeals: _reopen list_stuck
         calibration_sessions: save_note
         coaching: count_errors list_agents write_note
-        dialogues: add add_verdicts write_labels
+        dialogues: add add_verdicts put_scored write_labels
         documents: list_names list_newest_dialogues list_newest_verdicts list_versions load_published load_version publish record_previewed save_version withdraw
         gold: _insert_gold
         history: record_job
