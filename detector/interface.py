@@ -194,7 +194,8 @@ class DetectorConfig:
     device: str = "auto"
     """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
     threads: int = 0
-    """CPU threads of the model; 0 for OMP_NUM_THREADS if it is set, else every core this process may use."""
+    """CPU threads, and processes that judge at once; 0 for OMP_NUM_THREADS if it is set, else every core this
+    process may use."""
     row_tokens: Annotated[int, Parameter(parse=False)] = 4096
     """Tokens that go through the model together; no option."""
     policy: tuple[Path, ...] = ()
