@@ -185,7 +185,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 86_402,
+    "lines of the packages": 86_403,
     "modules of the packages": 412,
     "lines of the tests": 50_740,
     "private functions of modules that one place mentions, of 100": 64,
