@@ -14,9 +14,10 @@ from safetensors.torch import load_file, save_file
 
 from dialint.detector.artifacts import MANIFEST
 from dialint.detector.calibration import CheckPrecision, CodeRelease
-from dialint.detector.errors import ReleaseRefused
+from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
+from dialint.detector.registry import SHIPPED_RELEASES
 from dialint.detector.release import WEIGHTS, Release, finalize_release
 
 
@@ -173,3 +174,14 @@ def test_another_major_version_of_the_taxonomy_is_refused_with_both_named(tmp_pa
         load_detector(DetectorConfig(release=folder))
     patched = tiny.write_release(tmp_path / "patched", info=tiny.release_info(taxonomy="1.0.99"))
     assert load_detector(DetectorConfig(release=patched)).info.taxonomy == "1.0.99"
+
+
+def test_the_larger_release_that_ships_wants_its_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIALINT_HOME", str(tmp_path))
+    info = Release(SHIPPED_RELEASES["smollm2"]).info
+    assert not any(how.scan.threshold for how in info.codes.values() if how.scan)
+    with pytest.raises(ConfigError, match="dialint base fetch smollm2"):
+        load_detector(DetectorConfig(release=Path("smollm2")))
+    assert load_detector(DetectorConfig(release=Path("smollm2"), scan="off")).release == info.id
