@@ -155,9 +155,10 @@ class SamplingConfig:
     project: str
     """The project that gets the tasks."""
     design: Design = "random"
-    """`random`: each dialogue alike. `risk`: by the highest probability the model gives to an error.
-    `uncertain`: by the entropy of that probability, averaged over releases, so that a committee that
-    disagrees counts. `stratified`: spread over --by. `audit`: alike among dialogues no release flags."""
+    """`random`: each dialogue alike. `risk`: by the number of errors that the model expects.
+    `uncertain`: by the entropy of whether there is one at all, by that number averaged over releases, so that
+    a committee that disagrees counts. `stratified`: spread over --by. `audit`: alike among dialogues no
+    release flags."""
     n: int = 100
     """How many dialogues to sample."""
     by: tuple[Stratum, ...] = ("agent",)
@@ -218,4 +219,6 @@ def _sample(frame: list[SamplingUnit], config: SamplingConfig) -> Sample:
         strata = [tuple(getattr(row, column) for column in config.by) for row in frame]
         return sample_stratified(strata, config.n, generator)
     risk = np.fromiter((row.risk for row in frame), np.float64, len(frame))
-    return sample_weighted(risk if config.design == "risk" else binary_entropy(risk), config.n, generator)
+    return sample_weighted(
+        risk if config.design == "risk" else binary_entropy(-np.expm1(-risk)), config.n, generator
+    )

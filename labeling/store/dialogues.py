@@ -240,16 +240,19 @@ def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
 
 def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
     """The row of a verdict, without its origin (agent, team, channel, time), which the dialogue holds and a
-    labeler must not see. `risk`, the highest probability of any turn and code, is a column because
-    sampling reads a million of them. Verdicts that were not judged count as flagged, so that audits of
+    labeler must not see. `risk`, the expected number of errors, is a column because sampling reads a
+    million of them. Verdicts that were not judged count as flagged, so that audits of
     unflagged dialogues leave them out; suggestions flag nothing."""
     content = canonical_json(verdict.model_dump(mode="json", exclude=set(ORIGIN)))
-    probabilities = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
-    probabilities += [finding.probability for finding in (*verdict.findings, *verdict.suggestions)]
+    probabilities = {
+        (turn, code): p for turn, codes in (verdict.probabilities or {}).items() for code, p in codes.items()
+    }
+    reported = (*verdict.suggestions, *verdict.findings)
+    probabilities |= {(finding.turn, finding.code): finding.probability for finding in reported}
     return {
         "dialogue": verdict.dialogue_id,
         "release": verdict.release,
-        "risk": max(probabilities, default=0.0),
+        "risk": sum(probabilities.values()),
         "flagged": bool(verdict.findings) or verdict.status == "not_judged",
         "created_ms": now_ms,
         "sha256": compute_sha256(content),

@@ -69,7 +69,7 @@ def show_projects(store: Store, account: Account) -> None:
 
 def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
     designs: dict[Design, str] = {
-        "random": _("at random"), "risk": _("by the highest probability of an error"),
+        "random": _("at random"), "risk": _("by the expected number of errors"),
         "uncertain": _("where the model is uncertain"), "stratified": _("spread over agents"),
         "audit": _("at random among unflagged dialogues"),
     }  # fmt: skip

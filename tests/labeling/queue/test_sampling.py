@@ -138,7 +138,7 @@ def test_each_design_draws_from_its_frame_with_known_chances(
         "random": dict.fromkeys(frame, 3 / 7),
         "audit": dict.fromkeys(frame, 3 / 5),
         "risk": by_name(np.array(RISKS)),
-        "uncertain": by_name(binary_entropy(np.array(RISKS))),
+        "uncertain": by_name(binary_entropy(1 - np.exp(-np.array(RISKS)))),
         "stratified": {name: 2 / 4 if name < "d4" else 1 / 3 for name in frame},
     }[design]
     for name, row in rows.items():
@@ -154,7 +154,7 @@ def test_a_second_draw_passes_over_the_first(scored: Store) -> None:
 
 
 def test_a_committee_that_disagrees_is_uncertain(store: Store) -> None:
-    """Two releases at 0.05 and 0.95 have a mean of 0.5: one bit, against 0.29 where both say 0.05."""
+    """Two releases at 0.05 and 0.95 expect 0.5 errors: .967 bits, against .281 where both say 0.05."""
     projects.create(store, "lea", Project(id="p", codes=("C1",)))
     dialogues.add(store, "lea", [make.dialogue("d0"), make.dialogue("d1")])
     for release, risks in (("r1", (0.05, 0.05)), ("r2", (0.95, 0.05))):
@@ -162,7 +162,7 @@ def test_a_committee_that_disagrees_is_uncertain(store: Store) -> None:
             store, "lea", [make.verdict(f"d{i}", release=release, risk=risk) for i, risk in enumerate(risks)]
         )
     sampling.sample_tasks(store, "lea", sampling.SamplingConfig("p", design="uncertain", n=1, seed=1))
-    expected = inclusion_probabilities(binary_entropy(np.array([0.5, 0.05])), 1)
+    expected = inclusion_probabilities(binary_entropy(1 - np.exp(-np.array([0.5, 0.05]))), 1)
     ((name, row),) = load_tasks(store).items()
     assert row.inclusion_probability == pytest.approx(expected[int(name[1])])
-    assert expected[0] == pytest.approx(1 / (1 + 0.286397), abs=1e-4)
+    assert expected[0] == pytest.approx(0.967 / (0.967 + 0.2811), abs=1e-3)
