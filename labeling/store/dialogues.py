@@ -247,8 +247,9 @@ def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
     probabilities = {
         (turn, code): p for turn, codes in (verdict.probabilities or {}).items() for code, p in codes.items()
     }
-    reported = (*verdict.suggestions, *verdict.findings)
-    probabilities |= {(finding.turn, finding.code): finding.probability for finding in reported}
+    for finding in (*verdict.findings, *verdict.suggestions):
+        place = finding.turn, finding.code
+        probabilities[place] = max(probabilities.get(place, 0.0), finding.probability)
     return {
         "dialogue": verdict.dialogue_id,
         "release": verdict.release,
