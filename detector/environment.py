@@ -20,7 +20,9 @@ from packaging.requirements import Requirement
 from dialint.detector.errors import ConfigError
 
 MODULES = {
-    "argon2-cffi": "argon2", "crowd-kit": "crowdkit", "prometheus-client": "prometheus_client",
+    "argon2-cffi": "argon2", "crowd-kit": "crowdkit",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter.otlp.proto.http",
+    "opentelemetry-sdk": "opentelemetry.sdk.trace", "prometheus-client": "prometheus_client",
     "scikit-learn": "sklearn",
 }  # fmt: skip
 """What is imported, where it has another name than what is installed."""

@@ -30,7 +30,19 @@ def test_every_package_is_locked_by_hash_at_the_pinned_version() -> None:
 
 def test_the_lock_has_every_direct_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = ["train", "quantise", "private", "search", "crowd", "console", "report", "judge", "dev"]
+    extras = [
+        "train",
+        "quantise",
+        "private",
+        "search",
+        "crowd",
+        "console",
+        "report",
+        "judge",
+        "serve",
+        "otel",
+        "dev",
+    ]
     named = [
         *project["dependencies"],
         *(text for extra in extras for text in project["optional-dependencies"][extra]),

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -94,13 +94,15 @@ class AddedCounts(Record):
 
 
 class JobRecord(Record):
-    """Content of ``job.json``; without `options` the job was never started."""
+    """Content of ``job.json``; without `options` the job was never started. `webhook` says what became of the
+    message that it ended, if one is due."""
 
     name: str
     account: str
     created_ms: int
     options: ScoreOptions | None = None
     added: AddedCounts | None = None
+    webhook: Literal["waiting", "delivered", "dropped"] | None = None
 
 
 @dataclass
@@ -159,6 +161,11 @@ class Job:
                     n += json.loads(line)["rows"]
         return n
 
+    @property
+    def failure_code(self) -> str:
+        """The code of the error with which the job failed."""
+        return str(json.loads(self.error.read_bytes())["code"])
+
     def describe_failure(self) -> Message:
         """Return why the job failed, without paths and hints at commands for a terminal."""
         try:
@@ -177,14 +184,17 @@ class Job:
         self.record = self.record.model_copy(update=changes)
         write_json(self.path / "job.json", self.record.model_dump(mode="json"))
 
-    def start(self) -> None:
-        """Score in the background, after the jobs that wait already; go on where it was stopped."""
+    def start(self, on_end: Callable[[Job], None] = lambda job: None) -> None:
+        """Score in the background, after the jobs that wait already; go on where it was stopped. `on_end` is
+        called when it is done, failed or stopped, in a thread."""
         command = score_command(self)
         with disk_errors(self.error):
             self.error.unlink(missing_ok=True)
         if self.path not in _RUNS:
             run = _RUNS[self.path] = _Run()
-            Thread(target=_score, args=(self, command, run), name=f"job {self.id}", daemon=True).start()
+            Thread(
+                target=_score, args=(self, command, run, on_end), name=f"job {self.id}", daemon=True
+            ).start()
 
     def stop(self) -> None:
         """Ask the process to end; what is scored by then is kept."""
@@ -199,7 +209,7 @@ class Job:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
-def _score(job: Job, command: list[str], run: _Run) -> None:
+def _score(job: Job, command: list[str], run: _Run, on_end: Callable[[Job], None]) -> None:
     code = None
     try:
         with _TURN:
@@ -219,6 +229,7 @@ def _score(job: Job, command: list[str], run: _Run) -> None:
         if run.stop.is_set():
             job.error.unlink(missing_ok=True)
         del _RUNS[job.path]
+    on_end(job)
 
 
 def _run_process(job: Job, command: list[str], run: _Run) -> int:

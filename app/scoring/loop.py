@@ -61,6 +61,7 @@ from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.manifests import MAX_NAME, is_plain
 from dialint.detector.progress import progress
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.tracing import start_tracing
 from dialint.detector.verdict_files import (
     FileFormat,
     convert_verdicts,
@@ -89,9 +90,15 @@ def run(
     """
     if not logs:
         raise ConfigError("E_OPTION", "no log was named; give files, globs, or - for standard input")
+    start_tracing()
     with staged_output(config.out, restart=config.restart) as out:
         config = replace(config, out=out)
-        return _run(logs, config if detector else resolve_scan(config), detector, engine)
+        code = _run(logs, config if detector else resolve_scan(config), detector, engine)
+        if config.metrics is not None and out is not None and code in (0, 1):  # it is complete
+            from dialint.app.scoring.metrics import write_metrics  # of an extra
+
+            write_metrics(config.metrics, json.loads(manifest_path(out).read_bytes()))
+        return code
 
 
 def _run(

@@ -62,6 +62,10 @@ class ScoreConfig:
     reports), with its rejects and manifest beside it. Without it a report is printed. Files are
     for you only (mode 0600), as they quote dialogues, if masked; chmod shares them."""
 
+    metrics: Annotated[Path | None, Parameter(name="--metrics")] = None
+    """With --out: write what the manifest counts to this file (.prom), for the textfile collector of
+    Prometheus' node_exporter, which may read it: it has no text and no id of a dialogue."""
+
     format: Literal["text", "jsonl"] = "text"
     """What is printed without --out."""
 
@@ -134,6 +138,10 @@ class ScoreConfig:
             require_library("sqlalchemy", "--import")
         if self.out is not None and self.out.suffix not in ENDINGS:
             raise ConfigError("E_OPTION", f"--out {self.out}: expected an ending of {', '.join(ENDINGS)}")
+        if self.metrics is not None:
+            require_library("prometheus_client", "--metrics")
+            if self.out is None:
+                raise ConfigError("E_OPTION", "--metrics needs --out")
         if self.out is not None and self.output_format == "parquet":
             require_library("pyarrow", f"--out {self.out}")
         if self.out is not None and self.format != "text":

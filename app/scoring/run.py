@@ -40,6 +40,7 @@ from dialint.detector.records import Dialogue, Verdict, narrow_gaps
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, load_coverage
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.tracing import trace_scoring
 from dialint.detector.verdict_files import rejects_path
 from dialint.detector.watchdog import WatchedDetector
 
@@ -55,7 +56,7 @@ WITHOUT_SUGGESTIONS = ("junit",)
 """Formats that have findings only."""
 NOT_IN_WORK = (
     "out", "fail_on", "max_failed", "restart", "quiet", "read", "detector", "watch", "cluster", "judge",
-    "watch_s", "import_", "session",
+    "metrics", "watch_s", "import_", "session",
 )  # fmt: skip
 NOT_IN_READ = ("max_bad",)
 """Options that change no byte of the output, or are part of the job's description in another form."""
@@ -173,7 +174,8 @@ class ScoringRun:
         self.detector.monitor.on_progress = on_batch
         dialogues = [loaded.dialogue for loaded in chunk]
         started_s = time.monotonic()
-        raw = self.detector.verdicts(dialogues, all_probabilities=self.config.all_probabilities)
+        with trace_scoring(len(dialogues), self.detector.monitor):
+            raw = self.detector.verdicts(dialogues, all_probabilities=self.config.all_probabilities)
         self.meter.scoring_s += time.monotonic() - started_s
         if [verdict.dialogue_id for verdict in raw] != [dialogue.id for dialogue in dialogues]:
             raise RuntimeError("the detector did not answer each dialogue once and in order")

@@ -15,9 +15,11 @@ kept of them but the logs of jobs. TLS is left to a proxy.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import queue
 import secrets
+import shutil
 import signal
 import tempfile
 import time
@@ -25,19 +27,20 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import IO, Annotated, Any, get_args, get_type_hints
 
 import anyio.to_thread
 import uvicorn
 from cyclopts import Parameter
-from fastapi import APIRouter, Depends, FastAPI, Query, Request, Security
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client import Counter as Total
-from pydantic import JsonValue, ValidationError
+from fastapi.telemetry import TelemetryConfig
+from pydantic import ValidationError
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from dialint.app.ports import check_port
@@ -46,7 +49,6 @@ from dialint.app.scoring.background import (
     POLL_S,
     Job,
     ScoreOptions,
-    State,
     create_job,
     list_jobs,
     load_job,
@@ -55,8 +57,11 @@ from dialint.app.scoring.background import (
 )
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import resolve_scan, select_reported
+from dialint.app.scoring.summary import Tally
 from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import Key, KeyRing, keys_path, read_keys
+from dialint.app.serving.api_metrics import ApiMetrics
+from dialint.app.serving.api_records import JobResponse, Problem, TurnsRequest, TurnsResponse
 from dialint.app.serving.api_requests import (
     RequestMiddleware,
     describe_defect,
@@ -64,6 +69,7 @@ from dialint.app.serving.api_requests import (
     iterate_body,
     write_log,
 )
+from dialint.app.serving.webhooks import Receiver, WebhookSender
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, WorldError
@@ -73,9 +79,10 @@ from dialint.detector.ingest.sources import spool
 from dialint.detector.interface import Detector
 from dialint.detector.isolation import failed_verdict
 from dialint.detector.log_profile import LogProfile, profile_log
-from dialint.detector.records import Dialogue, Record, Role, Verdict
+from dialint.detector.records import Dialogue, Role, Verdict
 from dialint.detector.registry import CURRENT
 from dialint.detector.rollout import load_rollout
+from dialint.detector.tracing import start_tracing, trace_scoring
 from dialint.detector.verdict_files import verdict_line
 from dialint.detector.watchdog import WatchedDetector
 
@@ -84,6 +91,10 @@ CHUNK_SIZE = 32
 DRAIN_S = 60
 """Time that running requests get when the server stops."""
 MB = 1_000_000
+TELEMETRY: TelemetryConfig = {
+    "auto_configure": False, "logs": False, "metrics": False, "operation_spans": False,
+}  # fmt: skip
+"""FastAPI traces requests, no more: its log has the texts of errors."""
 NDJSON = "application/x-ndjson"
 _ROLE, _TEXT = {"enum": list(get_args(Role))}, {"type": "string"}
 _TURN = {"type": "object", "required": ["role", "text"], "properties": {"role": _ROLE, "text": _TEXT}}
@@ -92,41 +103,6 @@ _DIALOGUE = {
     "type": "object", "required": ["dialogue_id", "turns"],
     "properties": {"dialogue_id": _TEXT, "turns": _TURNS},
 }  # fmt: skip
-
-
-class TurnsRequest(Record):
-    """A dialogue so far, in the shape of a log, and `known` of the response before."""
-
-    dialogue: dict[str, JsonValue]
-    known: tuple[str, ...] = ()
-
-
-class TurnsResponse(Record):
-    """The verdict on the dialogue so far with only the findings and suggestions that are not `known` yet;
-    `known` for the next request, and what of it no longer stands."""
-
-    verdict: Verdict
-    known: tuple[str, ...]
-    withdrawn: tuple[str, ...]
-
-
-class JobResponse(Record):
-    """Where a job stands: how many dialogues are scored, of a failed one why."""
-
-    id: str
-    name: str
-    state: State
-    scored: int
-    error: str | None = None
-
-
-class Problem(Record):
-    """Why a request was refused (RFC 9457)."""
-
-    status: int
-    code: str
-    detail: str
-    request_id: str
 
 
 def _body_schema(content: dict[str, Any]) -> dict[str, Any]:
@@ -154,22 +130,37 @@ class Judge:
 
     def verdicts(
         self, dialogues: Sequence[Dialogue], log: LogProfile, all_probabilities: bool
-    ) -> list[Verdict]:
-        """The verdicts in order. A dialogue on which the detector has a defect gets a failed one."""
+    ) -> tuple[list[Verdict], dict[str, Any]]:
+        """The verdicts in order, and what they cost, as in a manifest. A dialogue on which the detector has a
+        defect gets a failed one."""
+        n_tokens = 0
 
-        def judge(part: Sequence[Dialogue]) -> list[Verdict]:
+        def on_progress(n_dialogues: int, tokens: int, n_findings: int) -> None:
+            nonlocal n_tokens
+            n_tokens = tokens
+
+        def judge(detector: Detector, part: Sequence[Dialogue]) -> list[Verdict]:
             try:
-                return self.detector.with_log(log).verdicts(part, all_probabilities=all_probabilities)
+                return detector.verdicts(part, all_probabilities=all_probabilities)
             except DialintError:
                 raise
             except Exception as error:  # noqa: BLE001  a client must not get an error for its neighbour's dialogue
                 if len(part) > 1:
-                    return [verdict for each in part for verdict in judge([each])]
+                    return [verdict for each in part for verdict in judge(detector, [each])]
                 write_log(message="E_INTERNAL", defect=describe_defect(error))
                 failed = failed_verdict(part[0], self.detector.release, self.detector.taxonomy.version)
                 return [failed.model_copy(update={"failure": "E_INTERNAL"})]
 
-        return self._thread.submit(judge, dialogues).result()
+        def judge_all() -> tuple[list[Verdict], dict[str, Any]]:
+            detector = self.detector.with_log(log)
+            monitor, before = detector.monitor, dict(detector.monitor.seconds)
+            monitor.on_progress = on_progress
+            with trace_scoring(len(dialogues), monitor):
+                verdicts = judge(detector, dialogues)
+            seconds = {stage: value - before.get(stage, 0.0) for stage, value in monitor.seconds.items()}
+            return verdicts, {"seconds": seconds, "tokens_scanned": n_tokens}
+
+        return self._thread.submit(copy_context().run, judge_all).result()
 
     def close(self) -> None:
         if isinstance(self.detector, WatchedDetector):
@@ -188,11 +179,10 @@ class Api:
         self._free: queue.Queue[Judge] = queue.Queue()
         for each in self.judges:
             self._free.put(each)
+        self._creating = Lock()
+        self.webhooks: WebhookSender | None = None
         self.is_draining: Callable[[], bool] = lambda: False
-        self.registry = CollectorRegistry()
-        names = ["route", "status"]
-        self.seconds = Histogram("dialint_request_seconds", "Of requests.", names, registry=self.registry)
-        self.n_verdicts = Total("dialint_verdicts", "By status.", ["status"], registry=self.registry)
+        self.metrics = ApiMetrics(self.detector, self.jobs)
 
     def read(self, body: bytes) -> list[Loaded | Reject]:
         """The records of a body in order.
@@ -206,7 +196,9 @@ class Api:
             file.write(body)
 
         records = list(read([spool("body", "body", write)], config, Counts()))
-        if all(isinstance(each, Reject) for each in records):
+        rejects = Counter(each.code for each in records if isinstance(each, Reject))
+        self.metrics.judged.add({"reading": {"rejects": rejects}})
+        if rejects.total() == len(records):
             first = records[0]
             assert isinstance(first, Reject)
             raise InputRefused(
@@ -226,18 +218,47 @@ class Api:
         """The verdicts of dialogues of a log, as `dialint score` writes them."""
         judge = self._free.get()
         try:
-            raw = judge.verdicts(dialogues, log, all_probabilities)
+            raw, cost = judge.verdicts(dialogues, log, all_probabilities)
         finally:
             self._free.put(judge)
         taxonomy, needs_policy = self.detector.taxonomy, bool(self.config.detector.policy)
-        verdicts = []
+        verdicts, tally = [], Tally()
         for verdict, dialogue in zip(raw, dialogues, strict=True):
             placed = verdict.with_origin(dialogue)
             verdicts.append(select_reported(placed, frozenset(), taxonomy, needs_policy=needs_policy))
-            self.n_verdicts.labels(placed.status).inc()
+            tally.add(verdicts[-1])
+        self.metrics.judged.add({"counts": tally.counts(), "cost": cost})
         return verdicts
 
+    def create_job(
+        self, account: str, name: str, file: IO[bytes], options: ScoreOptions, request: str
+    ) -> Job:
+        """Start a job; the one that is there where the same `request` of this account has made it."""
+        job_id = hashlib.sha256(f"{account}\0{request}".encode()).hexdigest()[:16]
+        with self._creating:
+            try:
+                job = load_job(job_id, self.jobs)
+            except ConfigError:
+                shutil.rmtree(self.jobs / job_id, ignore_errors=True)  # of a server that was killed at it
+                job = create_job(self.jobs / job_id, account, name, file)
+            if job.state == "new":
+                job.update(options=options, webhook="waiting" if self.config.webhook else None)
+                self.start_job(job)
+        return job
+
+    def start_job(self, job: Job) -> None:
+        """Score a job in the background; its end is counted and announced."""
+        job.start(self._end_job)
+
+    def _end_job(self, job: Job) -> None:
+        if job.state == "done":
+            self.metrics.judged.add(job.manifest)
+        if self.webhooks is not None:
+            self.webhooks.wake()
+
     def close(self) -> None:
+        if self.webhooks is not None:
+            self.webhooks.close()
         for each in self.judges:
             each.close()
 
@@ -357,18 +378,19 @@ async def start_job(
     key: JobOwner,
     name: Annotated[str, Query(max_length=200)] = "log.jsonl",
     all_probabilities: bool = False,
+    idempotency_key: Annotated[str, Header(max_length=200)] = "",
 ) -> JobResponse:
     """Score a log in the background, by the options of the server. The response comes when the log is safe on
-    disk; after a stop of the server the job goes on."""
+    disk; after a stop of the server the job goes on. A second request with the same ``Idempotency-Key`` makes
+    no second job."""
     api = _api(request)
 
     def start(file: Any) -> JobResponse:
         file.seek(0)
-        job = create_job(api.jobs / secrets.token_hex(8), key.name, name, file)
         arguments = score_arguments(api.config)
-        job.update(options=ScoreOptions(all_probabilities=all_probabilities, arguments=arguments))
-        job.start()
-        return _describe_job(job)
+        options = ScoreOptions(all_probabilities=all_probabilities, arguments=arguments)
+        made_by = idempotency_key or secrets.token_hex(16)
+        return _describe_job(api.create_job(key.name, name, file, options, made_by))
 
     try:
         with tempfile.TemporaryFile(dir=api.jobs) as file:
@@ -424,8 +446,8 @@ async def ready(request: Request) -> dict[str, str]:
 
 @router.get("/metrics", response_class=Response)
 def metrics(request: Request, _: Annotated[Key, Security(require_key, scopes=["metrics"])]) -> Response:
-    """Seconds of requests and numbers of verdicts, for Prometheus."""
-    return Response(generate_latest(_api(request).registry), media_type="text/plain; version=0.0.4")
+    """Seconds of requests, what was judged, and jobs, for Prometheus."""
+    return Response(_api(request).metrics.render(), media_type="text/plain; version=0.0.4")
 
 
 def _find_job(request: Request, key: Key, job_id: str) -> Job:
@@ -471,6 +493,8 @@ def create_app(config: ApiConfig) -> FastAPI:
         UserError: an option or the release is wrong.
         WorldError: E_WRITE, the folder of jobs cannot be made.
     """
+    start_tracing()
+    receiver = None if config.webhook is None else Receiver.of(config.webhook, config.webhook_secret_file)
     api = Api(config)
 
     @asynccontextmanager
@@ -478,7 +502,9 @@ def create_app(config: ApiConfig) -> FastAPI:
         anyio.to_thread.current_default_thread_limiter().total_tokens = config.max_requests + 8
         for job in reversed(list_jobs(api.jobs)):
             if job.state == "stopped":
-                job.start()
+                api.start_job(job)
+        if receiver is not None:
+            api.webhooks = WebhookSender(receiver, api.jobs, api.metrics.note_webhook)
         try:
             yield
         finally:
@@ -486,10 +512,12 @@ def create_app(config: ApiConfig) -> FastAPI:
             api.close()
 
     make_output_folder(api.jobs)
-    app = FastAPI(title="dialint", version="1", docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title="dialint", version="1", docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=TELEMETRY
+    )
     app.state.api = api
     app.include_router(router)
-    app.add_middleware(RequestMiddleware, max_requests=config.max_requests, seconds=api.seconds)
+    app.add_middleware(RequestMiddleware, max_requests=config.max_requests, metrics=api.metrics)
     handle_errors(app)
     return app
 

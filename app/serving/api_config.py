@@ -43,6 +43,13 @@ class ApiConfig:
     max_job_mb: Annotated[int, Field(ge=1)] = 1000
     """Most megabytes of the log of a job (413)."""
 
+    webhook: str | None = None
+    """URL that gets a signed POST when a job is done or failed."""
+
+    webhook_secret_file: Path | None = None
+    """File with the secret that signs it, 24 bytes or more in base64; without it the environment variable
+    DIALINT_WEBHOOK_SECRET."""
+
     read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
     """How dialogues are read."""
 

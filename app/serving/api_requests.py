@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from opentelemetry import trace
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -29,8 +30,9 @@ from starlette.responses import Response
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, WorldError
 
 if TYPE_CHECKING:
-    from prometheus_client import Histogram
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from dialint.app.serving.api_metrics import ApiMetrics
 
 BODY_S = 20.0
 MIN_BYTES_PER_S = 50_000
@@ -106,7 +108,7 @@ class RequestMiddleware:
 
     app: ASGIApp
     max_requests: int
-    seconds: Histogram
+    metrics: ApiMetrics
     n_running: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,6 +121,8 @@ class RequestMiddleware:
         )
         request_id = own if REQUEST_ID.fullmatch(own) else uuid.uuid4().hex
         state = scope["state"] = {**scope.get("state", {}), "request_id": request_id}
+        attributes = {"dialint.request_id": request_id, "url.path": "", "url.query": ""}
+        trace.get_current_span().set_attributes(attributes)  # a path may hold anything
         status, started_s = 0, time.perf_counter()
 
         async def send_with_id(message: Message) -> None:
@@ -132,6 +136,7 @@ class RequestMiddleware:
 
         is_limited = scope["path"].startswith("/v1/")
         self.n_running += is_limited
+        self.metrics.n_running.set(self.n_running)
         try:
             if is_limited and self.n_running > self.max_requests:
                 busy = ConfigError("E_BUSY", "{n} requests are running", n=self.max_requests)
@@ -144,8 +149,9 @@ class RequestMiddleware:
             await self._answer_defect(error, state, is_started=bool(status))(scope, receive, send_with_id)
         finally:
             self.n_running -= is_limited
+            self.metrics.n_running.set(self.n_running)
             passed_s, route = time.perf_counter() - started_s, state.get("route", "")
-            self.seconds.labels(route, status).observe(passed_s)
+            self.metrics.seconds.labels(route, status).observe(passed_s)
             facts = {name: state[name] for name in ("key", "error", "defect") if name in state}
             with suppress(OSError):  # nobody reads the log any more
                 write_log(

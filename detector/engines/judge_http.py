@@ -54,6 +54,7 @@ from dialint.detector.judge.engine import (
     JudgeRequest,
     answer_room,
 )
+from dialint.detector.tracing import span
 
 DEFAULT_CONTEXT = 32_768
 """Where the server does not say: it refuses a prompt that is too long, and is asked in smaller parts then."""
@@ -348,7 +349,12 @@ class HttpJudge:
                 body = payload(self._model, request, max_tokens, dialect, remind=again, complaint=complaint)
                 content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
                 url = f"{self._address.url}/chat/completions"
-                return parse_completion(await self._request("POST", url, content=content))
+                with span(f"chat {self.name}", self._span_attributes(max_tokens), is_client=True) as current:
+                    completion = parse_completion(await self._request("POST", url, content=content))
+                    if current is not None:
+                        current.set_attribute("gen_ai.usage.input_tokens", completion.prompt_tokens)
+                        current.set_attribute("gen_ai.usage.output_tokens", completion.output_tokens)
+                return completion
             except RequestRefused as refusal:
                 if refusal.status not in (400, 422) or context_limit(refusal.words) is not None:
                     raise
@@ -357,6 +363,16 @@ class HttpJudge:
                     if simpler is None:
                         raise
                     self._dialect = simpler
+
+    def _span_attributes(self, max_tokens: int) -> dict[str, str | int]:
+        """As of OpenTelemetry's conventions for GenAI clients; no text of the question."""
+        return {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": "openai",
+            "gen_ai.request.model": self.name,
+            "gen_ai.request.max_tokens": max_tokens,
+            "server.address": self._address.host,
+        }
 
     async def _request(self, method: str, url: str, **options: Any) -> bytes:
         body = await send_request(self._client, method, url, **options)

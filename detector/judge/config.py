@@ -208,8 +208,8 @@ def judge_plugin(value: str) -> Plugin:
 KEY_VARIABLE = "DIALINT_JUDGE_KEY"
 
 
-def read_key(path: Path | None, option: str) -> tuple[str | None, str | None]:
-    """The key of a file, which `option` names, else of the environment variable `KEY_VARIABLE`, if there is
+def read_key(path: Path | None, option: str, variable: str = KEY_VARIABLE) -> tuple[str | None, str | None]:
+    """The key of a file, which `option` names, else of the environment variable `variable`, if there is
     one; and a note for the user where others may read the file.
 
     Raises:
@@ -217,7 +217,7 @@ def read_key(path: Path | None, option: str) -> tuple[str | None, str | None]:
     """
     note = None
     if path is None:
-        source, text = KEY_VARIABLE, os.environ.get(KEY_VARIABLE, "")
+        source, text = variable, os.environ.get(variable, "")
         if not text.strip():
             return None, None
     else:

@@ -42,6 +42,7 @@ from dialint.detector.policy import Policy
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Verdict
 from dialint.detector.release import ReleaseInfo
 from dialint.detector.taxonomy import Taxonomy
+from dialint.detector.tracing import span
 
 SECOND_LOOK = (0.3, 0.8)
 """Probabilities of errors that are asked about once more."""
@@ -370,7 +371,8 @@ class JudgedDetector:
                 return rest
             asked, rest = rest[: len(sent)], rest[len(sent) :]
             started_s = time.monotonic()
-            replies = self.engine.ask(sent)
+            with span("judge", {"dialint.questions": len(sent)}):
+                replies = self.engine.ask(sent)
             self.usage.seconds += time.monotonic() - started_s
             self.monitor.add_seconds("judge", time.monotonic() - started_s)
             for ask, reply in zip(asked, replies, strict=True):

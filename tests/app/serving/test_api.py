@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from api_client import CONFIG, RUDE, SAMPLE, bearer, make_key, record
 from patience import WAIT_S, wait_for
 from starlette.requests import Request
 from starlette.testclient import TestClient
@@ -27,30 +28,13 @@ from dialint.app.cli import app as command_line
 from dialint.app.serving import api_requests
 from dialint.app.serving.api import create_app, score_arguments
 from dialint.app.serving.api_config import ApiConfig
-from dialint.app.serving.api_keys import create_key, keys_path, revoke_key
+from dialint.app.serving.api_keys import keys_path, revoke_key
+from dialint.client import Client
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector
 from dialint.detector.records import Dialogue, Verdict
-from dialint.detector.watchdog import WatchConfig
-
-SAMPLE = Path(__file__).parents[3] / "app/sample/dialogues.jsonl"
-RUDE = "Dear {{name}}, stop whining. That is not my problem."
-CONFIG = ApiConfig(
-    detector=DetectorConfig(scan="off"), watch=WatchConfig(dialogue_seconds=0), max_body_mb=1, max_job_mb=1
-)
-
-
-def record(*texts: str, name: str = "d1") -> dict[str, Any]:
-    roles = ("customer", "agent")
-    turns = [{"role": roles[number % 2], "text": text} for number, text in enumerate(texts)]
-    return {"dialogue_id": name, "turns": turns}
-
-
-def bearer(name: str = "nora", *scopes: Any, days: float = 1) -> dict[str, str]:
-    key = create_key(keys_path(None), name, scopes or ("score", "jobs", "metrics"), days)
-    return {"authorization": f"Bearer {key}"}
 
 
 @pytest.fixture
@@ -135,7 +119,10 @@ def test_the_example_of_the_page_runs(client: TestClient) -> None:
     [example] = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(example, "serve_the_api.md", "exec"), names)
-    assert [[each["code"] for each in verdict["findings"]] for verdict in names["ask"](client)] == [
+    assert [
+        [each.code for each in verdict.findings]
+        for verdict in names["ask"](Client("", make_key(), http=client))
+    ] == [
         ["M2"],
         ["M2"],
         [],
