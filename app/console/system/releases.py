@@ -150,7 +150,7 @@ def _show_report(entries: list[ReleaseEntry]) -> None:
         )  # fmt: skip
         for column, name, label, text in (
             (columns[1], "precision_of_findings", _("Right findings"),
-             _("Of all findings on errors of kinds that no training has seen, injected into dialogues.")),
+             _("Of all findings on the release's test set, dialogues that no training has seen.")),
             (columns[2], "recall_of_errors", _("Errors found"), _("Of the same errors, of all codes.")),
             (columns[3], "wrong_findings_per_100_turns", _("Wrong per 100 turns"),
              _("Wrong findings of all codes together, on the same dialogues.")),
