@@ -62,6 +62,8 @@ WALL_FACTOR = 6
 """A worker that waits instead of computing is killed after so many times its limit of wall-clock time."""
 POLL_S = 0.05
 WORKER_MEGABYTES = 1000
+WORTH_LOADING = 64
+"""Dialogues from which on more than one worker is loaded: that takes as long as one worker takes for some 40."""
 PART = 16
 """Dialogues that a worker of several takes at a time."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -236,7 +238,8 @@ class WorkerPool(WatchedDetector):
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         parts = [dialogues[at : at + PART] for at in range(0, len(dialogues), PART)]
-        n = max(1, min(len(parts), len(self._monitors)))
+        is_worth_it = len(dialogues) >= WORTH_LOADING or self._others
+        n = max(1, min(len(parts), len(self._monitors))) if is_worth_it else 1
         results: dict[int, list[Verdict]] = {}
         waiting, lock = deque(enumerate(parts)), Lock()
         done, running = [(0, 0, 0)] * n, [(0, 0, 0)] * n

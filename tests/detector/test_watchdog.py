@@ -196,6 +196,7 @@ def test_the_description_of_the_release_comes_from_the_worker() -> None:
 
 def test_a_pool_gives_the_verdicts_of_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "PART", 2)
+    monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
     heard: list[str] = []
     told: list[tuple[int, ...]] = []
     with WorkerPool(Fake(), PATIENT, heard.append, 3) as pool:
@@ -208,6 +209,7 @@ def test_a_pool_gives_the_verdicts_of_one_worker(monkeypatch: pytest.MonkeyPatch
 
 def test_defects_come_through_a_pool_and_leave_it_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "PART", 1)
+    monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
     with WorkerPool(Fake(), PATIENT, print, 3) as pool:
         for texts in (["hi", "hi", "defect"], ["defect", "hi"]):
             with pytest.raises(KeyError):
