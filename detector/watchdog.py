@@ -63,7 +63,7 @@ WALL_FACTOR = 6
 POLL_S = 0.05
 WORKER_MEGABYTES = 1000
 WORTH_LOADING = 64
-"""Dialogues of a chunk from which on more than one worker is loaded, which takes as long as judging some 40."""
+"""Dialogues of a chunk from which on more workers are loaded, which takes as long as judging some 40."""
 PART = 16
 """Dialogues that a worker of several takes at a time."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
