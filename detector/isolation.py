@@ -70,7 +70,8 @@ class Isolation:
 
     def _judge_halves(self, dialogues: Sequence[Dialogue]) -> list[Verdict]:
         if len(dialogues) == 1:
-            return [self.fail(dialogues[0], "now and then more than it may take")]
+            again = self.attempt([dialogues[0]])  # the worker may have been killed from outside
+            return [self.fail(dialogues[0], again.why)] if isinstance(again, WorkerFailure) else again
         half = len(dialogues) // 2
         return [verdict for part in (dialogues[:half], dialogues[half:]) for verdict in self.verdicts(part)]
 

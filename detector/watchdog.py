@@ -114,6 +114,7 @@ class WatchedDetector:
         self.taxonomy: Taxonomy = (
             load_taxonomy(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
         )
+        self._is_abandoned = False
         self._worker: _Worker | None = _Worker(what)
 
     def __enter__(self) -> WatchedDetector:
@@ -129,6 +130,12 @@ class WatchedDetector:
         if self._worker is not None:
             self._worker.end()
             self._worker = None
+
+    def abandon(self) -> None:
+        """Kill the worker, and let a thread that is judging with it fail at once."""
+        self._is_abandoned = True
+        if (worker := self._worker) is not None:
+            worker.kill()
 
     def ready(self) -> WatchedDetector:
         """Wait until the worker has loaded.
@@ -184,10 +191,12 @@ class WatchedDetector:
 
     def _start(self) -> _Worker:
         """The worker; a new one if the last one was ended."""
-        if self._worker is None:
+        if self._worker is None or self._worker.status:
             self._worker = _Worker(self._what)
             if self._log is not None:
                 self._worker.send_log(self._log)
+        if self._is_abandoned:
+            raise WorldError("E_WORKER", "the process that judges was ended")
         return self._worker
 
 
@@ -265,9 +274,15 @@ class WorkerPool(WatchedDetector):
         others = [self._threads[place - 1].submit(judge, place) for place in range(1, n)]
         try:
             judge(0)
-        finally:
-            waiting.clear()
             wait(others)
+        except BaseException:  # such as a signal: nobody waits for what the others are at
+            waiting.clear()
+            for watched in list(self._others.values()):
+                watched.abandon()
+            wait(others)
+            while self._others:
+                self._others.popitem()[1].close()
+            raise
         for other in others:
             other.result()
         for name in dict.fromkeys(name for monitor in self._monitors for name in monitor.seconds):
@@ -293,6 +308,8 @@ class _Worker:
         self._pipe, theirs = Pipe()
         self._facts: DetectorFacts | None = None
         self._resting_kib = 0
+        self.status = ""
+        """How the process ended: its number may be that of another one since."""
         parent = os.getpid()
         if isinstance(what, DetectorConfig):
             os.set_inheritable(theirs.fileno(), True)
@@ -336,13 +353,19 @@ class _Worker:
     def end(self) -> str:
         """End the process; how it ended."""
         self._pipe.close()
-        with suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        try:
-            status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
-        except ChildProcessError:
-            return "unknown status"
-        return f"signal {-status}" if status < 0 else f"exit code {status}"
+        if not self.status:
+            self.kill()
+            try:
+                code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+                self.status = f"signal {-code}" if code < 0 else f"exit code {code}"
+            except ChildProcessError:
+                self.status = "unknown status"
+        return self.status
+
+    def kill(self) -> None:
+        if not self.status:
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
 
     def judge(
         self, dialogues: list[Dialogue], all_probabilities: bool, config: WatchConfig, monitor: Monitor

@@ -124,7 +124,7 @@ def _score(dialogue: Asserted, session: _Session) -> list[Verdict]:
     config, detector = _load(session.options, session.folder)
     is_path = isinstance(dialogue, str | os.PathLike)
     dialogues = [dialogue] if isinstance(dialogue, Dialogue) else list(_read(dialogue, config))
-    log = session.profiles.get(id(dialogue))
+    _, log = session.profiles.get(id(dialogue), (None, None))
     if log is None:
         has_bot = any(turn.role in ("bot", "tool") for each in dialogues for turn in each.turns)
         domain = None if detector.info is None else detector.info.domain
@@ -151,7 +151,7 @@ def _read(dialogue: Any, config: ScoreConfig) -> Iterator[Dialogue]:
         records = [dialogue]
         if not isinstance(dialogue, Mapping):
             records = [{"id": "messages", "messages": list(dialogue)}]
-            if any(hasattr(each, "to_json") for each in dialogue):
+            if any(hasattr(each, "get_span_context") for each in dialogue):
                 records = [json.loads(each.to_json()) for each in dialogue]
         lines = [json.dumps(record, default=_as_json).encode() + b"\n" for record in records]
         sources = [spool("dialogue", "dialogue", lambda file: file.writelines(lines))]
@@ -199,18 +199,22 @@ class Baseline:
     known: dict[str, list[Entry]]
     results: dict[str, list[Entry]] = field(default_factory=dict)
     """Of the tests that passed."""
+    left: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """The known findings that the running test has not met yet."""
 
     def drop_known(self, item: pytest.Item, dialogue: str, errors: Iterable[Finding]) -> list[Finding]:
         """The errors that are not in the file; none where it is updated. All are noted."""
         from dialint.app.commands.diff import quote_words
 
-        known = Counter(entry.key for entry in self.known.get(item.nodeid, ()))
         new, entries = [], item.stash.setdefault(_ENTRIES, [])
+        if not entries:
+            self.left = Counter(entry.key for entry in self.known.get(item.nodeid, ()))
         for error in errors:
             quote = hashlib.sha256(quote_words(error.quote).encode()).hexdigest()[:16]
             entry = Entry(item.nodeid, dialogue, error.code, quote, error.severity, error.turn)
             entries.append(entry)
-            if not self.is_updated and sum(each.key == entry.key for each in entries) > known[entry.key]:
+            self.left[entry.key] -= 1
+            if not self.is_updated and self.left[entry.key] < 0:
                 new.append(error)
         return new
 
@@ -231,7 +235,9 @@ class Baseline:
         if self.is_updated and not hasattr(session.config, "workerinput"):
             after = {**self.known, **self.results}
             lines = [json.dumps(each._asdict(), ensure_ascii=False) for each in sorted(_flat(after))]
-            self.path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+            written = self.path.with_name(f"{self.path.name}.tmp")  # a killed run leaves the old one
+            written.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+            written.replace(self.path)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """What is new in the file, and what of it no passed test has any more."""
@@ -253,10 +259,14 @@ def _flat(by_test: Mapping[str, Iterable[Entry]]) -> list[Entry]:
 
 def _read_baseline(path: Path) -> dict[str, list[Entry]]:
     known: dict[str, list[Entry]] = defaultdict(list)
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise pytest.UsageError(f"{path}: {error.strerror}") from None
+    for number, line in enumerate(lines, 1):
         try:
             entry: Entry | None = Entry(**json.loads(line))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             entry = None
         if entry is None or [type(each) for each in entry] != [str] * 5 + [int]:
             raise pytest.UsageError(f"{path}, line {number}: no line of a baseline")
@@ -272,8 +282,8 @@ class _Session:
     folder: Path = field(default_factory=Path.cwd)
     baseline: Baseline | None = None
     item: pytest.Item | None = None
-    profiles: dict[int, LogProfile] = field(default_factory=dict)
-    """What the log of a `logged_dialogue` says of it, by the dialogue's `id()`."""
+    profiles: dict[int, tuple[Dialogue, LogProfile]] = field(default_factory=dict)
+    """Each `logged_dialogue`, by its `id()`, which none can have after it, and what its log says of it."""
 
 
 _sessions: list[_Session] = []
@@ -312,6 +322,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--dialint-baseline-update needs --dialint-baseline FILE")
     if name is not None:
         path = config.rootpath / name
+        if not path.parent.is_dir():
+            raise pytest.UsageError(f"{path.parent}: no such folder")
         if not path.exists() and not is_updated:
             raise pytest.UsageError(f"{path}: no such baseline; --dialint-baseline-update writes it")
         baseline = Baseline(name, path, is_updated, _read_baseline(path) if path.exists() else {})
@@ -341,7 +353,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest.fail("logged_dialogue needs @pytest.mark.dialint_logs(LOG, ...)", pytrace=False)
     session = _sessions[-1]
     config, detector = _load(session.options, session.folder)
-    dialogues = [each for path in mark.args for each in _read(session.folder / path, config)]
+    with contextlib.chdir(session.folder):  # whose name may have the characters of a pattern
+        dialogues = [each for path in mark.args for each in _read(path, config)]
     log = profile_log(dialogues, None if detector.info is None else detector.info.domain)
-    session.profiles |= dict.fromkeys(map(id, dialogues), log)
+    session.profiles |= {id(each): (each, log) for each in dialogues}
     metafunc.parametrize("logged_dialogue", dialogues, ids=[each.id for each in dialogues])

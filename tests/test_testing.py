@@ -16,7 +16,7 @@ import yaml
 
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, ToolCall, Turn
-from dialint.testing import _read_baseline, assert_no_errors
+from dialint.testing import Baseline, Entry, _read_baseline, assert_no_errors
 
 ROOT = Path(__file__).parents[1]
 
@@ -85,7 +85,8 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+    (tmp_path / "[bot]").mkdir()  # as a pattern it would match nothing
+    return Project(tmp_path / "[bot]")
 
 
 PAGE = (ROOT / "docs/howto/test_a_bot.md").read_text()
@@ -227,7 +228,7 @@ def span() -> SimpleNamespace:
         "gen_ai.output.messages": json.dumps(said[1:]),
     }  # fmt: skip
     text = json.dumps({"name": "chat", "context": {"trace_id": "0x1"}, "attributes": attributes})
-    return SimpleNamespace(to_json=lambda: text)
+    return SimpleNamespace(to_json=lambda: text, get_span_context=lambda: None)
 
 
 class Answer:
@@ -235,6 +236,9 @@ class Answer:
 
     def model_dump(self, **_: object) -> dict[str, str]:
         return CHAT[1]
+
+    def to_json(self) -> str:
+        return json.dumps(CHAT[1])
 
 
 @pytest.mark.parametrize(
@@ -275,12 +279,27 @@ def test_what_was_not_judged_is_not_clean() -> None:
         assert_no_errors([object()])
 
 
-@pytest.mark.parametrize("line", ["", "{", "<<<<<<< HEAD", "[]", '{"test": "a"}', f"{LINE[:-2]}null}}"])
+@pytest.mark.parametrize(
+    "line", ["", "{", "<<<<<<< HEAD", "[]", "[" * 10**5, "\udcff", '{"test": "a"}', f"{LINE[:-2]}null}}"]
+)
 def test_a_damaged_baseline_is_refused_with_its_line(line: str, tmp_path: Path) -> None:
     path = tmp_path / "accepted.jsonl"
-    path.write_text(f"{LINE}\n{line}\n")
+    path.write_text(f"{LINE}\n{line}\n", errors="surrogateescape")
     with pytest.raises(pytest.UsageError, match=r"accepted.jsonl, line 2: no line of a baseline"):
         _read_baseline(path)
+
+
+def test_a_baseline_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "accepted.jsonl"
+    entries = [
+        Entry(f"t.py::test[{name}]", name, "M2", "0" * 16, "S2", 1) for name in ("a", "\u2028", "\x85\r")
+    ]
+    written = Baseline(path.name, path, True, {}, {each.test: [each] for each in entries})
+    written.pytest_sessionfinish(SimpleNamespace(config=SimpleNamespace()))  # type: ignore[arg-type]
+    assert sorted(each for of_test in _read_baseline(path).values() for each in of_test) == sorted(entries)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    with pytest.raises(pytest.UsageError, match="directory"):
+        _read_baseline(tmp_path)
 
 
 def test_the_package_offers_the_plugin() -> None:

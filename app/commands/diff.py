@@ -148,6 +148,7 @@ def diff(
     as_json
         Write JSON.
     """
+    from dialint.app.scoring.reports import visible
     from dialint.detector.verdict_files import read_verdicts
 
     totals: dict[str, Counter[str]] = defaultdict(Counter)
@@ -191,9 +192,9 @@ def diff(
         sys.stdout.write(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     else:
         for name, changes in changed.items():
-            print_line("\n".join([name, *_lines(changes)]))
+            print_line("\n".join([visible(name), *_lines(changes)]))
         for name, why in lost.items():
-            print_line(f"{name}\n  not judged any more: {why}")
+            print_line(f"{visible(name)}\n  not judged any more: {why}")
         if codes:
             print_table(("code", *columns), [(code, *map(str, row.values())) for code, row in codes.items()])
         print_line("; ".join([f"{n_before:,} dialogues before, {n_after:,} after", *notes]))
@@ -216,7 +217,7 @@ def _describe_gap(verdict: Verdict) -> str:
 
 
 def _lines(changes: Sequence[Change]) -> Iterator[str]:
-    from dialint.app.scoring.reports import finding_lines
+    from dialint.app.scoring.reports import finding_lines, visible
     from dialint.detector.taxonomy import load_taxonomy
 
     taxonomy = load_taxonomy()
@@ -225,4 +226,5 @@ def _lines(changes: Sequence[Change]) -> Iterator[str]:
         assert side is not None
         head, *more = finding_lines(side.finding, taxonomy)
         yield f"  {change.name:<8}{head}"
-        yield from (f"          {line}" for line in (more if change.name == "new" else change.details))
+        details = more if change.name == "new" else map(visible, change.details)
+        yield from (f"          {line}" for line in details)

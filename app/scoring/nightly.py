@@ -30,11 +30,12 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import ScoringRun, describe_output, prepare_run, split_into_chunks
 from dialint.app.scoring.summary import NOTHING_TO_JUDGE, Tally
 from dialint.detector.artifacts import Appender, atomic_file, sha256_file
-from dialint.detector.errors import InputRefused, TooManyBad, WorldError
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad, WorldError
 from dialint.detector.ingest.object_store import is_object
 from dialint.detector.ingest.outcomes import Counts, Reject
-from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.ingest.read import read
 from dialint.detector.ingest.readers.grouping import open_spill
+from dialint.detector.ingest.sources import list_files
 from dialint.detector.interface import Detector
 from dialint.detector.progress import progress
 from dialint.detector.records import Dialogue, Verdict
@@ -48,6 +49,8 @@ from dialint.detector.verdict_files import (
 
 HASH_LETTERS = 32
 MAX_NAMED = 10
+MAY_PASS = ("E_TOO_MANY_FAILED", "E_LOCKED")
+"""Refusals that may pass without a change of the logs, such as of a judge that does not answer."""
 TABLES = """
     CREATE TABLE known (id TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID;
     CREATE TABLE newest (id TEXT PRIMARY KEY, number INTEGER, content TEXT) WITHOUT ROWID
@@ -65,39 +68,39 @@ def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector | Non
     """Score what is new or has changed in `logs`, once or, with ``--watch``, until a signal comes. What
     the next round may find in order ends no watch: an unfinished log, a store that does not answer."""
     seen: Any = None
+    if config.watch_s is not None and "-" in logs:
+        raise ConfigError("E_OPTION", "--watch looks at files: standard input can be read once only")
     with open_importer(config) as importer, graceful_shutdown() as shutdown:
         try:
             while config.watch_s is not None:
-                with report_errors():
+                try:
                     now = list_signatures(logs)
                     if now is None or now != seen:
                         seen = now
-                        try:
-                            score_round(logs, config, detector, importer, shutdown)
-                        except WorldError:  # it may pass without a change of the logs
-                            seen = None
-                            raise
+                        run, whole = score_round(logs, config, detector, importer, shutdown)
                         config = replace(config, restart=False)
-                time.sleep(config.watch_s or 0)
-            return score_round(logs, config, detector, importer, shutdown)
+                        whole.check_failures(config.max_failed)
+                        run.exit_code()
+                except (InputRefused, OutputRefused, TooManyBad, WorldError) as error:
+                    may_pass = isinstance(error, WorldError) or error.code in MAY_PASS
+                    if isinstance(error, OutputRefused) and not may_pass:
+                        raise
+                    seen = None if may_pass else seen
+                    at = datetime.now(UTC).isoformat(timespec="seconds")
+                    print_status(f"{at} {error}; the watch goes on")
+                time.sleep(config.watch_s)
+            run, whole = score_round(logs, config, detector, importer, shutdown)
         except Interrupted as stop:
             return stop.exit_code
-
-
-@contextmanager
-def report_errors() -> Iterator[None]:
-    """Print what ends a round and no watch."""
-    try:
-        yield
-    except (InputRefused, TooManyBad, WorldError) as error:
-        print_status(f"{datetime.now(UTC).isoformat(timespec='seconds')} {error}; the watch goes on")
+    whole.check_failures(config.max_failed)
+    return run.exit_code()
 
 
 def list_signatures(logs: Sequence[str]) -> Any:
     """What changes if a file does; None for objects, which only their bytes can tell."""
     if any(map(is_object, logs)):
         return None
-    return [(source.name, source.size, source.signature) for source in open_logs(logs, growing=True)]
+    return [(source.name, source.signature) for source in list_files(logs)]
 
 
 @contextmanager
@@ -127,12 +130,13 @@ def score_round(
     detector: Detector | None,
     importer: Importer | None,
     shutdown: GracefulShutdown,
-) -> int:
-    """Judge once what is new, and publish the output with it; return the exit code of what was judged now.
+) -> tuple[ScoringRun, Tally]:
+    """Judge once what is new, and publish the output with it; return what was judged now, and the counts of
+    the output.
 
     Raises:
         OutputRefused: the output was made with other options or by another release.
-        TooManyBad: too many records are bad, or too many dialogues of the output, which was written, failed.
+        TooManyBad: too many records are bad, or dialogues failed; nothing was published.
     """
     assert config.out is not None
     with lock_job(config.out, growing=True) as job, open_spill(TABLES) as table:
@@ -143,7 +147,7 @@ def score_round(
         work.load_known()
         pending = work.find_pending()
         if manifest and not pending and not job.n_rows and work.has_same_rejects():
-            return 0
+            return run, Tally()
         started_at = datetime.now(UTC)
         try:
             work.score(pending, importer, shutdown)
@@ -155,8 +159,7 @@ def score_round(
         with shutdown.chunk():
             job.publish(content)
         run.print_summary()
-        whole.check_failures(config.max_failed)
-        return run.exit_code()
+        return run, whole
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ class _Round:
         n_changed = sum(content is not None for _, content in rows)
         print_status(
             f"{self.job.out}: {len(rows) - n_changed:,} dialogues to judge, {n_changed:,} changed ones, "
-            f"{n_all - len(rows):,} judged before"
+            f"{n_all - len(rows):,} judged before" + (", not imported now" if self.run.config.import_ else "")
         )
         return {number for number, _ in rows}
 
@@ -216,7 +219,7 @@ class _Round:
         if not pending:
             return
         run, config = self.run, self.run.config
-        run.counts = Counts()
+        counts, run.counts = run.counts, Counts()  # of all logs; of this reading, which may end early
         records = read(run.sources, config.read, run.counts, lambda number, _: number in pending)
         chunks = split_into_chunks(records, config.chunk_size, config.limit, lambda _: None, lambda _: None)
         kept: list[str] = []
@@ -233,6 +236,7 @@ class _Round:
                     for content, verdict in made:
                         self._note(content, verdict)
                 run.check_failures(at_end=False)
+        run.counts = counts
         if kept:
             names = ", ".join(map(repr, kept[:MAX_NAMED])) + (", ..." if len(kept) > MAX_NAMED else "")
             print_status(

@@ -99,7 +99,7 @@ class ScoreConfig:
     it: the same command every night, over files that grow. VERDICTS.state beside the output says what each
     verdict is of; without it all are judged again."""
 
-    watch_s: Annotated[float | None, Field(gt=0), Parameter(name="--watch")] = None
+    watch_s: Annotated[float | None, Field(gt=0, le=86_400), Parameter(name="--watch")] = None
     """With --only-new: look again after this many seconds, until SIGTERM."""
 
     import_: Annotated[bool, Parameter(name="--import")] = False

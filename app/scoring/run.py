@@ -287,6 +287,8 @@ def prepare_run(
     """
     taxonomy = load_taxonomy(config.detector.taxonomy) if detector is None else detector.taxonomy
     sources = open_logs(logs, growing=config.only_new)
+    if config.only_new and config.out is not None:  # it may be in the folder of the logs
+        sources = [each for each in sources if each.path.resolve() != config.out.resolve()]
     requested = _describe_request(sources, config, taxonomy)
     if isinstance(detector, WatchedDetector):
         detector.ready()

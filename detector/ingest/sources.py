@@ -83,6 +83,12 @@ def open_logs(patterns: Sequence[str], *, growing: bool = False) -> list[Source]
         InputRefused: E_PATH for a path that is missing, not a plain file, or a link out of its folder.
         ConfigError, WorldError: E_S3, a store refuses, or does not answer.
     """
+    sources = _add_labels([one for source in list_files(patterns) for one in _unpack(source)])
+    return [each for each in map(_complete, sources) if each.size] if growing else sources
+
+
+def list_files(patterns: Sequence[str]) -> list[Source]:
+    """The files that `patterns` name, as `open_logs`; archives as they are, no file is opened."""
     results: dict[str, Source] = {}
     for pattern in patterns:
         if pattern == "-":
@@ -108,8 +114,7 @@ def open_logs(patterns: Sequence[str], *, growing: bool = False) -> list[Source]
                 results.setdefault(os.path.realpath(one), source)
     if not results:
         raise InputRefused("E_PATH", "no log was named")
-    sources = _add_labels([one for source in results.values() for one in _unpack(source)])
-    return [each for each in map(_complete, sources) if each.size] if growing else sources
+    return list(results.values())
 
 
 def _complete(source: Source) -> Source:

@@ -145,10 +145,14 @@ def put_scored(
     whole, or be at it."""
     rows = {each.id: _dialogue_row(each, transaction.now_ms) for each in new_dialogues}
     columns = (dialogues.c.id, dialogues.c.sha256, dialogues.c.created_ms, dialogues.c.content)
-    query = select(*columns).where(dialogues.c.id.in_(_validate_ids(list(rows)))).order_by(dialogues.c.id)
+    ids = _validate_ids(list(rows))
+    # PostgreSQL: who takes a task or answers waits until the content is replaced.
+    own_tasks = select(tasks.c.id).where(tasks.c.dialogue.in_(ids)).order_by(tasks.c.id)
+    transaction.run(own_tasks.with_for_update(key_share=True))
+    query = select(*columns).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id)
     changed = {
         row.id: row
-        for row in transaction.run(query.with_for_update(key_share=True))
+        for row in transaction.run(query.with_for_update())
         if row.sha256 != rows[row.id]["sha256"]
     }
     new_by_id, answered = (

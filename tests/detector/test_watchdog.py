@@ -16,6 +16,7 @@ from patience import is_running, wait_for
 from dialint.detector import watchdog
 from dialint.detector.errors import ConfigError, ReleaseRefused, WorldError
 from dialint.detector.interface import DetectorConfig, PlainDetector
+from dialint.detector.isolation import Isolation, WorkerFailure
 from dialint.detector.records import Dialogue, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.watchdog import WatchConfig, WatchedDetector, WorkerPool
@@ -215,3 +216,61 @@ def test_defects_come_through_a_pool_and_leave_it_usable(monkeypatch: pytest.Mon
             with pytest.raises(KeyError):
                 pool.verdicts(dialogues(*texts))
         assert outcome(pool, *["hi"] * 5) == "+++++"
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_worker_that_is_killed_from_outside_costs_no_verdict(n: int) -> None:
+    for at in (None, *range(n)):
+        failures = [WorkerFailure("killed", at)]
+
+        def attempt(part: list[Dialogue]) -> list[Verdict] | WorkerFailure:
+            return failures.pop() if failures else Fake().verdicts(part)  # noqa: B023
+
+        verdicts = Isolation(attempt, lambda *_: pytest.fail("a good dialogue was failed")).verdicts(
+            dialogues(*["hi"] * n)
+        )
+        assert [verdict.dialogue_id for verdict in verdicts] == [f"d{number}" for number in range(n)]
+
+
+def test_a_worker_that_died_while_it_loaded_is_replaced_and_its_process_number_left_alone(
+    tmp_path: Path,
+) -> None:
+    class DiesOnce(Fake):
+        @property
+        def info(self) -> None:  # type: ignore[override]
+            if not (tmp_path / "died").exists():
+                (tmp_path / "died").touch()
+                os._exit(7)
+
+    with WatchedDetector(DiesOnce(), PATIENT) as watched:
+        with pytest.raises(WorldError, match="exit code 7"):
+            watched.ready()
+        dead = watched._worker
+        assert outcome(watched, "hi", "hi") == "++"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "kill", lambda *_: pytest.fail("another process may have the number"))
+        assert dead is not None
+        assert dead.end() == "exit code 7"
+
+
+class Stop(BaseException):
+    """As `Interrupted` of a job."""
+
+
+def test_a_signal_ends_a_pool_without_what_the_others_are_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise Stop
+
+    monkeypatch.setattr(watchdog, "PART", 1)
+    monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
+    earlier = signal.signal(signal.SIGALRM, stop)
+    try:
+        with WorkerPool(Fake(), PATIENT, print, 2) as pool:
+            assert outcome(pool, "hi", "hi") == "++"
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            started_s = time.monotonic()
+            with pytest.raises(Stop):
+                pool.verdicts(dialogues("hi", *["asleep"] * 2))
+            assert time.monotonic() - started_s < 60  # of 360
+    finally:
+        signal.signal(signal.SIGALRM, earlier)

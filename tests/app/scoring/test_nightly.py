@@ -4,6 +4,7 @@ import json
 import random
 import signal
 import subprocess
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,13 @@ import pytest
 from patience import wait_for
 from sqlalchemy import select
 
+from dialint.app.scoring.job import lock_job
+from dialint.app.scoring.nightly import list_signatures
+from dialint.detector.artifacts import read_manifest
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
-from dialint.detector.verdict_files import read_verdicts, state_path
+from dialint.detector.verdict_files import manifest_path, read_verdicts, state_path
 from dialint.labeling.store import accounts
 from dialint.labeling.store.api import Store, upgrade, verify
 from dialint.labeling.store.database.schema import dialogues, verdicts
@@ -221,3 +225,50 @@ def test_rounds_until_sigterm(folder: Path, tmp_path: Path, start: Start) -> Non
     assert process.returncode == 0
     assert sorted(by_id(out)) == [*"abc"]
     assert sorted(judged.read_text().split()[::2]) == [*"abc"]
+
+
+def test_a_watch_outlives_what_may_pass_and_starts_anew_once(
+    folder: Path, tmp_path: Path, forked: Forked, start: Start
+) -> None:
+    out, judged = tmp_path / "v.jsonl", tmp_path / "judged"
+    append(folder / "a.jsonl", line("a"))
+    assert forked(folder, out, {"release": "fake-2"}, only_new=True)["status"] == 0
+    append(folder / "a.jsonl", line("bad", "unanswerable", "Well."))
+    about = {"judged": str(judged)}
+    with lock_job(out):
+        process = start(folder, out, about, only_new=True, restart=True, watch_s=0.1)
+        assert process.stderr is not None
+        assert "E_LOCKED" in process.stderr.readline()
+    with process:  # half of the output failed; that is tried again, as a judge may answer by now
+        wait_for(lambda: judged.exists() and judged.read_text().count("bad ") >= 3)
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+    assert process.returncode == 0
+    assert judged.read_text().count("a ") == 1
+    assert sorted(by_id(out)) == ["a", "bad"]
+
+
+def test_only_files_that_change_begin_a_round(folder: Path, tmp_path: Path, forked: Forked) -> None:
+    append(folder / "a.jsonl", line("a"))
+    with zipfile.ZipFile(folder / "b.zip", "w") as archive:
+        archive.writestr("b.jsonl", line("b"))
+    before = list_signatures([str(folder)])
+    assert list_signatures([str(folder)]) == before
+    append(folder / "a.jsonl", line("c"))
+    assert list_signatures([str(folder)]) != before
+    refused = forked(Path("-"), tmp_path / "v.jsonl", only_new=True, watch_s=1)  # it would be read twice
+    assert (refused["status"], "E_OPTION: --watch" in refused["err"]) == (2, True)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_an_output_among_its_logs_counts_all_records_whatever_is_judged(
+    folder: Path, forked: Forked, ending: str
+) -> None:
+    out = folder / f"v.{ending}"
+    append(folder / "a.jsonl", *map(line, "abc"), "{}\n")
+    for n in (1, 2, 3, 3):
+        assert forked(folder, out, only_new=True, limit=1)["status"] == 0
+        assert len(by_id(out)) == n
+        manifest = read_manifest(manifest_path(out))
+        assert (manifest["reading"]["read"], manifest["reading"]["rejected"]) == (4, 1)
+        assert [entry["rows"] for entry in manifest["files"]] == [n, 1]
