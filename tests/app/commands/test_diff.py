@@ -68,15 +68,6 @@ def test_the_same_dialogues_in_another_order_do_not_differ(capsys: pytest.Captur
     ]
 
 
-def test_no_id_and_no_quote_begins_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    name, slot = "a\u2028b\nfake", "Dear {{first\nname}}, it is on its way."
-    before = score("before", {"c": [SLOT], name: [CLEAN]})
-    _, text = printed(capsys, before, score("after", {"c": [slot], name: [SLOT]}))
-    assert {line.split()[0] for line in text.splitlines()} <= {
-        "a", "c", "new", "gone", "changed", "quote", "exact", "code", "M2", "2"
-    }, text  # fmt: skip
-
-
 def test_new_gone_and_moved_findings_stand_by_dialogue(capsys: pytest.CaptureFixture[str]) -> None:
     before = score("before", {"a": [SLOT], "b": [CLEAN], "moved": [SECRET]})
     after = score("after", {"moved": [CLEAN, SECRET], "b": [SECRET], "a": [CLEAN]})
