@@ -114,6 +114,12 @@ def world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
+def sharding() -> str:
+    """How the launcher cuts up the model: fsdp, deepspeed, or empty where it is whole in each process."""
+    names = {"ACCELERATE_USE_FSDP": "fsdp", "ACCELERATE_USE_DEEPSPEED": "deepspeed"}
+    return next((kind for name, kind in names.items() if os.environ.get(name, "").lower() == "true"), "")
+
+
 def require_single_process(command: str) -> None:
     """Refuse to run `command` in several processes: each would do the whole work in the same folder.
 

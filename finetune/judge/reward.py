@@ -70,6 +70,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
         evaluate_held_out,
         tokenize_pairs,
     )
+    from dialint.finetune.train.distributed import whole_weights
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
     context = prepare(config, "train", "dev", rows=2 * config.pairs, task_type="SEQ_CLS")
@@ -101,13 +102,14 @@ def run(config: RewardConfig) -> dict[str, Any]:
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_output_folder(config.out)
     model, run_figures = run_trainer(trainer, config.out, context.job, config.running)
-    by_origin = evaluate_held_out(
-        model,
-        prompt.tokenizer.pad_token_id,
-        train_pairs,
-        dev_pairs[: config.held_pairs],
-        dev_rows[: config.held_pairs],
-    )
+    with whole_weights(trainer):
+        by_origin = evaluate_held_out(
+            model,
+            prompt.tokenizer.pad_token_id,
+            train_pairs,
+            dev_pairs[: config.held_pairs],
+            dev_rows[: config.held_pairs],
+        )
     for origin, figures in by_origin.items():
         print(
             f"{figures['pairs']} held-out pairs of {origin}: accuracy of the reward model "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from torch.nn.functional import cross_entropy
@@ -15,6 +16,7 @@ from dialint.detector.judge.reading import format_reading, parse_reading
 from dialint.eval.labelled import LabelledQuestion, target_reading
 from dialint.eval.matching import reading_figures
 from dialint.finetune.rl.logprobs import select_head_inputs
+from dialint.finetune.train.distributed import whole_weights
 
 MIN_ANSWER_TOKENS = 64
 
@@ -68,7 +70,8 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
         """Log and return the loss of the dev rows, and the figures of the answers to the dev questions."""
         metrics: dict[str, float] = super().evaluate(*args, metric_key_prefix=metric_key_prefix, **kwargs)
-        figures = evaluate_answers(self.judge, self.dev_questions)
+        with whole_weights(self) if self.dev_questions else nullcontext():
+            figures = evaluate_answers(self.judge, self.dev_questions)
         answered = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
         self.log(answered)
         return metrics | answered

@@ -16,6 +16,7 @@ from dialint.detector.artifacts import (
     write_json,
 )
 from dialint.detector.engines.base_models import ModelSource, resolve_source, tokenizer_folder
+from dialint.detector.environment import sharding
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import require_set
 from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt
@@ -101,7 +102,7 @@ class StageContext:
             self.source,
             self.config.adapters,
             kind=self.task_type,
-            device=running.resolve_device(),
+            device="cpu" if sharding() else running.resolve_device(),
             bf16=running.uses_bf16(),
         )
 
@@ -196,13 +197,15 @@ def save_judge(
     manifest. Of several processes the first one writes, and the others get an empty manifest."""
     from accelerate import PartialState
 
+    from dialint.finetune.train.distributed import gather_weights
     from dialint.finetune.train.metrics_log import flatten
 
+    weights = gather_weights(model)
     if not PartialState().is_main_process:
         return {}
     out: Path = config.out
     with disk_errors(out):
-        adapters.save_model(model, out, source)
+        adapters.save_model(model, out, source, weights)
         prompt.tokenizer.save_pretrained(out)
         trained = TrainedPrompt(
             prompt=PROMPT_VERSION,

@@ -15,6 +15,7 @@ from trl import DPOTrainer, GRPOTrainer
 from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention
 from dialint.finetune.rl.sampling import sample
 from dialint.finetune.train.adapters import unwrap
+from dialint.finetune.train.distributed import whole_weights
 
 EQUAL_ADVANTAGES = 1e-5
 """Range of advantages up to which the rewards of a group are equal: rounding alone, as advantages of a step
@@ -58,17 +59,16 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         split = [(ids[:-logits_to_keep], ids[-logits_to_keep:]) for ids in input_ids]
         prompts = [tuple(split[row][0][is_token[row, :-logits_to_keep]].tolist()) for row in rows]
         answers = [split[row][1][is_answer[row]].tolist() for row in rows]
-        entropies = input_ids.new_zeros(is_answer.shape, dtype=torch.float32)
-        trainable = [weight for weight in model.parameters() if weight.requires_grad]
-        logprobs = entropies + sum(
-            0 * weight.sum() for weight in trainable[:1]
-        )  # a gradient without rows too
-        if rows:
-            with self.accelerator.autocast():
-                tokens = compute_logprobs(model, prompts, answers)
-            logprobs = logprobs.masked_scatter(is_answer, tokens.logprobs)
-            entropies = entropies.masked_scatter(is_answer, tokens.entropies)
-        return logprobs, entropies, None
+        zeros = input_ids.new_zeros(is_answer.shape, dtype=torch.float32)
+        if not rows:  # a gradient all the same, and a pass that other processes take part in
+            token = [input_ids[0, :1].tolist()]
+            prompts, answers = token, token
+        with self.accelerator.autocast():
+            tokens = compute_logprobs(model, prompts, answers)
+        if not rows:
+            return zeros + 0 * tokens.logprobs.sum(), zeros, None
+        logprobs = zeros.masked_scatter(is_answer, tokens.logprobs)
+        return logprobs, zeros.masked_scatter(is_answer, tokens.entropies), None
 
     def _generate_single_turn(
         self, prompt_ids: Sequence[Sequence[int]], *args: Any, **kwargs: Any
@@ -79,7 +79,7 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         prompts = [tuple(prompt_ids[start]) for start in range(0, len(prompt_ids), n)]
         if any(tuple(ids) != prompts[index // n] for index, ids in enumerate(prompt_ids)):
             raise ValueError("prompts of a group are not adjacent")
-        with self.accelerator.autocast():
+        with whole_weights(self), self.accelerator.autocast():
             answers = sample(
                 self.accelerator.unwrap_model(self.model_wrapped),
                 prompts,

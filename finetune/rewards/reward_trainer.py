@@ -29,6 +29,7 @@ from dialint.detector.statistics import (
 from dialint.eval.figures import calibration_errors
 from dialint.finetune.rewards.pairs import PreferencePair
 from dialint.finetune.rewards.reward_function import score_rows
+from dialint.finetune.train.distributed import whole_weights
 
 
 def tokenize_pairs(pairs: Sequence[PreferencePair], prompt: JudgePrompt) -> list[dict[str, Any]]:
@@ -82,7 +83,8 @@ class JudgeRewardTrainer(RewardTrainer):  # type: ignore[misc]
 
     def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
         """Log and return the figures of `evaluate_pairs` on the dev rows."""
-        figures = evaluate_pairs(self.model, self.dev_rows, self.processing_class.pad_token_id)
+        with whole_weights(self):
+            figures = evaluate_pairs(self.model, self.dev_rows, self.processing_class.pad_token_id)
         metrics = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
         self.log(metrics)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,6 +17,7 @@ from dialint.detector.option_ranges import command_options
 from dialint.finetune.train.finite import validate_finite
 
 if TYPE_CHECKING:
+    import torch
     from peft import LoraConfig, PeftModel
 
 Quantization = Literal["none", "nf4"]
@@ -189,15 +190,19 @@ def _validate_same_shape(folder: Path, adapters: AdapterOptions) -> None:
         )
 
 
-def save_model(model: Any, folder: Path, source: ModelSource) -> None:
-    """Save the adapter with the name of its base, or all weights. The caller writes the manifest.
+def save_model(
+    model: Any, folder: Path, source: ModelSource, weights: Mapping[str, torch.Tensor] | None = None
+) -> None:
+    """Save the adapter with the name of its base, or all weights; `weights` in place of the model's where
+    these are cut up. The caller writes the manifest.
 
     Raises:
         ConfigError: E_DIVERGED, what would be saved holds NaN or infinity.
     """
     has_adapter = hasattr(model, "peft_config")
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad or not has_adapter}
-    validate_finite(trained, folder)
+    validate_finite(weights or trained, folder)
+    whole = {} if weights is None else {"state_dict": dict(weights)}
     base = source.base
     if has_adapter:
         peft_config = model.peft_config["default"]
@@ -207,10 +212,11 @@ def save_model(model: Any, folder: Path, source: ModelSource) -> None:
             selected_adapters=["default"],
             safe_serialization=True,
             save_embedding_layers=False,  # none is trained as a whole; "auto" would ask a hub for the base
+            **whole,
         )
         write_json(
             folder / BASE_FILE, {"base": base.name, "revision": base.revision, "sha256": source.sha256}
         )
         (folder / "README.md").unlink(missing_ok=True)  # peft's own card
     else:
-        model.save_pretrained(folder, safe_serialization=True)
+        model.save_pretrained(folder, safe_serialization=True, **whole)

@@ -27,6 +27,7 @@ from dialint.detector.artifacts import (
     verify_whole,
     write_manifest,
 )
+from dialint.detector.environment import sharding
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.manifests import Count, Folder
 from dialint.finetune.train.finite import validate_finite, validate_finite_files
@@ -88,9 +89,15 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
 
 
 def describe_job(options: Mapping[str, Any], *inputs: Any) -> str:
-    """The job that a checkpoint belongs to, as JSON: options, inputs, and how many processes share a step."""
-    processes = os.environ.get("WORLD_SIZE", "1")
-    job = {"options": dict(options), "inputs": inputs, "processes": processes, "format": FORMAT}
+    """The job that a checkpoint belongs to, as JSON: options, inputs, and how the model is cut up among
+    processes. ZeRO's checkpoints belong to a number of processes, others to any."""
+    processes = os.environ.get("WORLD_SIZE", "1") if sharding() == "deepspeed" else "any"
+    job = {
+        "options": dict(options),
+        "inputs": inputs,
+        "processes": f"{sharding() or 'ddp'} {processes}",
+        "format": FORMAT,
+    }
     return json.dumps(job, sort_keys=True, default=str)
 
 
@@ -104,7 +111,7 @@ def job_mismatch(path: Path, before: str, now: str) -> OutputRefused:
         if first["format"] != second["format"]:
             details.append("another version of dialint wrote it")
         if first["processes"] != second["processes"]:
-            details.append(f"{first['processes']} processes shared a step, {second['processes']} do now")
+            details.append(f"processes were {first['processes']}, are {second['processes']} now")
     except (ValueError, KeyError, TypeError):
         details = ["other options or other data"]
     return OutputRefused("E_OTHER_JOB", f"{path}: {', '.join(details)}; remove it to start anew")

@@ -25,6 +25,7 @@ from transformers import PrinterCallback, TrainerCallback, TrainerControl, Train
 from transformers.utils.logging import disable_progress_bar
 
 from dialint.finetune.train import checkpoint
+from dialint.finetune.train.distributed import GradientCompression
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import stop_on_signal
 from dialint.finetune.train.memory import peak_memory, recomputes_activations
@@ -214,6 +215,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple
     with processes.main_process_first():  # it removes incomplete checkpoints
         newest = checkpoint.find_latest(out, job)
     resume, log_bytes = (str(newest[0]), newest[1]) if newest else (None, 0)
+    compression = None
     _cast_adapters(trainer)
     trainer.remove_callback(PrinterCallback)
     disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -221,6 +223,9 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple
     with ExitStack() as stack:
         callback = TrainingCallback(out, job, running, log_bytes, stack)
         trainer.add_callback(callback)
+        if running.compress_gradients != "none":
+            compression = GradientCompression(trainer, running.compress_gradients)
+            trainer.add_callback(compression)
         trainer.train(resume_from_checkpoint=resume)
     state = trainer.state
     processes.wait_for_everyone()  # before the first one removes what others may still read
@@ -237,6 +242,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple
         "steps": state.global_step,
         "tokens": int(state.num_input_tokens_seen or 0),
         "seconds": round(seconds, 1),
+        **(compression.figures if compression is not None else {}),
         "peak_memory_mb": round(peak_memory() / 1e6),
         "best_step": state.best_global_step,
         "best": state.best_metric,

@@ -16,6 +16,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.engines.adapter_files import BESIDE
 from dialint.detector.engines.base_models import ModelSource
+from dialint.detector.environment import world_size
 from dialint.finetune.train.checkpoint import describe_job
 from dialint.finetune.train.options import NOT_IN_JOB
 
@@ -31,7 +32,10 @@ LIBRARIES = (
     "bitsandbytes",
     "opacus",
     "tokenizers",
+    "deepspeed",
 )
+BATCHES = frozenset(("questions", "pairs"))
+"""Options with the rows that each process has in a step."""
 
 
 def config_to_dict(config: Any) -> dict[str, Any]:
@@ -49,8 +53,12 @@ def config_to_dict(config: Any) -> dict[str, Any]:
 
 
 def job_of_config(config: Any, *inputs: Any) -> str:
-    """The job that a checkpoint belongs to: every option that changes a weight, and all inputs."""
-    options = {name: str(value) for name, value in config_to_dict(config).items() if name not in NOT_IN_JOB}
+    """The job that a checkpoint belongs to: every option that changes a weight, and all inputs. The batch is
+    that of all processes."""
+    content = config_to_dict(config)
+    for name in BATCHES & content.keys():
+        content[name] *= world_size()
+    options = {name: str(value) for name, value in content.items() if name not in NOT_IN_JOB}
     return describe_job(options, *map(str, inputs))
 
 

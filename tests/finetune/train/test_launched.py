@@ -65,20 +65,29 @@ def test_what_runs_in_one_process_refuses_a_launcher(launched: None, tmp_path: P
     assert environment.world_size() == 2
 
 
-PATH = str(Path(__file__).parents[3] / "finetune" / "accelerate" / "ddp.yaml")
+FOLDER = Path(__file__).parents[3] / "finetune" / "accelerate"
 
 
-def test_the_launcher_takes_it() -> None:
-    load_config_from_file(PATH)  # refuses unknown keys of its own
-    command = ["--config_file", PATH, "--num_processes", "2", "-m", "dialint", "train", "sft", "judge"]
+@pytest.mark.parametrize(
+    ("name", "kind"), [("ddp", "multi_gpu"), ("fsdp2", "use_fsdp"), ("zero3", "use_deepspeed")]
+)
+def test_the_launcher_takes_each_file(name: str, kind: str) -> None:
+    path = str(FOLDER / f"{name}.yaml")
+    load_config_from_file(path)  # refuses unknown keys of its own
+    command = ["--config_file", path, "--num_processes", "2", "-m", "dialint", "train", "sft", "judge"]
     found = _validate_launch_command(launch_command_parser().parse_args(command))[0]
-    assert (found.multi_gpu, found.use_fsdp, found.use_deepspeed) == (True, False, False)
+    assert [key for key in ("multi_gpu", "use_fsdp", "use_deepspeed") if getattr(found, key)] == [kind]
     assert found.num_processes == 2
     assert (found.training_script, found.training_script_args) == ("dialint", ["train", "sft", "judge"])
 
 
-@pytest.mark.parametrize("name", ["ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"])
-def test_a_model_is_not_cut_up_among_processes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, "true")
-    with pytest.raises(ConfigError, match=f"E_DEVICE: {name} is set"):
-        RunOptions().resolve_device()
+def test_compressed_gradients_need_processes(launched: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = RunOptions(compress_gradients="powersgd")
+    options.validate()
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    with pytest.raises(ConfigError, match="E_OPTION: --compress-gradients"):
+        options.validate()
+    monkeypatch.delenv("ACCELERATE_USE_FSDP")
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    with pytest.raises(ConfigError, match="E_OPTION: --compress-gradients"):
+        options.validate()
