@@ -7,9 +7,9 @@ score`, one at a time.
     jobs/ID/out/verdicts.jsonl ...     the output of `dialint score`, and other formats made of it
     jobs/ID/error.json, errors.txt     the error with which it ended, and all that it wrote to standard error
 
-The state is read from what `dialint score` writes. Processes end with the server: a job that is not done then
-is stopped, and goes on by the same command, which resumes. No permission is checked here: pages ask the store
-first (`dialint.labeling.store.history.record_job`), the API looks at the account.
+The state is read from what `dialint score` writes. Processes end with the server, however it ends: a job that
+is not done then is stopped, and goes on by the same command, which resumes. No permission is checked here:
+pages ask the store first (`dialint.labeling.store.history.record_job`), the API looks at the account.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ POLL_S = 0.3
 KILL_S = 40.0
 """After this long a process that was asked to stop is killed; it commits its chunk within 20 seconds."""
 REPORT_TIMEOUT_S = 1800.0
-NICE = ("nice", "-n", "10")
+NICE = (
+    *(("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()), "nice", "-n", "10",
+)  # fmt: skip
+"""The kernel kills what outlives a killed server: it would hold the lock of its job."""
 FILES = (
     "verdicts.jsonl", "verdicts.parquet", "verdicts.csv", "report.html", "report.xlsx",
     "verdicts.rejects.jsonl",
@@ -202,10 +205,11 @@ class Job:
             run.stop.set()
 
     def remove(self) -> None:
-        """Delete the folder with the log and all results. Raises ConfigError (E_JOB) while it runs."""
-        if self.path in _RUNS:
-            raise ConfigError("E_JOB", "somebody has started this job again; stop it first")
+        """Delete the job, and its folder as soon as its process has ended, which is asked to."""
         with disk_errors(self.path):
+            (self.path / "job.json").unlink(missing_ok=True)
+        self.stop()
+        if self.path not in _RUNS:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
@@ -229,6 +233,8 @@ def _score(job: Job, command: list[str], run: _Run, on_end: Callable[[Job], None
         if run.stop.is_set():
             job.error.unlink(missing_ok=True)
         del _RUNS[job.path]
+        if not (job.path / "job.json").exists():
+            shutil.rmtree(job.path, ignore_errors=True)
     on_end(job)
 
 
@@ -322,7 +328,10 @@ def load_job(job_id: str, folder: Path | None = None) -> Job:
 
 
 def create_job(path: Path, account: str, name: str, content: bytes | Path | IO[bytes]) -> Job:
-    """Make a job in the folder `path` with a log, of bytes, a file on the server or an open one."""
+    """Make a job in the folder `path` with a log, of bytes, a file on the server or an open one. Raises
+    ConfigError (E_JOB) while one that was there ends."""
+    if path in _RUNS:
+        raise ConfigError("E_JOB", "a job of this id is still being deleted")
     make_output_folder(path / "log", new=True)
     make_output_folder(path / "out")
     with atomic_file(path / "log" / clean_name(name)) as file:

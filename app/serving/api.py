@@ -15,14 +15,17 @@ kept of them but the logs of jobs. TLS is left to a proxy.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import logging
+import os
 import queue
+import re
 import secrets
 import shutil
 import signal
 import tempfile
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,11 +35,10 @@ from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import IO, Annotated, Any, get_args, get_type_hints
+from typing import IO, Annotated, Any, get_args
 
 import anyio.to_thread
 import uvicorn
-from cyclopts import Parameter
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
 from fastapi.telemetry import TelemetryConfig
@@ -45,8 +47,8 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 
 from dialint.app.ports import check_port
 from dialint.app.scoring.background import (
+    FILES,
     KILL_S,
-    POLL_S,
     Job,
     ScoreOptions,
     create_job,
@@ -63,20 +65,22 @@ from dialint.app.serving.api_keys import Key, KeyRing, keys_path, read_keys
 from dialint.app.serving.api_metrics import ApiMetrics
 from dialint.app.serving.api_records import JobResponse, Problem, TurnsRequest, TurnsResponse
 from dialint.app.serving.api_requests import (
+    LogHandler,
     RequestMiddleware,
     describe_defect,
     handle_errors,
     iterate_body,
+    without_paths,
     write_log,
 )
 from dialint.app.serving.webhooks import Receiver, WebhookSender
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import home_folder
-from dialint.detector.errors import ConfigError, DialintError, InputRefused, WorldError
+from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, WorldError
 from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
 from dialint.detector.ingest.read import read
 from dialint.detector.ingest.sources import spool
-from dialint.detector.interface import Detector
+from dialint.detector.interface import Detector, DetectorFacts
 from dialint.detector.isolation import failed_verdict
 from dialint.detector.log_profile import LogProfile, profile_log
 from dialint.detector.records import Dialogue, Role, Verdict
@@ -98,10 +102,14 @@ TELEMETRY: TelemetryConfig = {
 NDJSON = "application/x-ndjson"
 _ROLE, _TEXT = {"enum": list(get_args(Role))}, {"type": "string"}
 _TURN = {"type": "object", "required": ["role", "text"], "properties": {"role": _ROLE, "text": _TEXT}}
-_TURNS = {"type": "array", "items": _TURN}
+_TURNS = {"type": "array", "items": _TURN, "minItems": 1}
 _DIALOGUE = {
     "type": "object", "required": ["dialogue_id", "turns"],
     "properties": {"dialogue_id": _TEXT, "turns": _TURNS},
+}  # fmt: skip
+_GROWING = {
+    "type": "object", "required": ["dialogue"], "additionalProperties": False,
+    "properties": {"dialogue": _DIALOGUE, "known": {"type": "array", "items": _TEXT}},
 }  # fmt: skip
 
 
@@ -115,15 +123,16 @@ def _body_schema(content: dict[str, Any]) -> dict[str, Any]:
 
 
 class Judge:
-    """A detector and the thread that starts its process: the system ends the process with that thread."""
+    """A detector and the one thread that may use it, and that starts its process: the system ends the process
+    with that thread."""
 
-    def __init__(self, config: ApiConfig) -> None:
+    def __init__(self, config: ApiConfig, threads: int) -> None:
         self._thread = ThreadPoolExecutor(1, "judge")
         self._config = config
-        self.detector: Detector = self._thread.submit(self._load).result()
+        self.detector: Detector = self._thread.submit(self._load, threads).result()
 
-    def _load(self) -> Detector:
-        what = resolve_scan(ScoreConfig(detector=self._config.detector)).detector
+    def _load(self, threads: int) -> Detector:
+        what = resolve_scan(ScoreConfig(detector=replace(self._config.detector, threads=threads))).detector
         if not self._config.watch.dialogue_seconds:
             return load_rollout(what)
         return WatchedDetector(what, self._config.watch, lambda line: write_log(message=line)).ready()
@@ -171,18 +180,19 @@ class Judge:
 class Api:
     """What the routes share: judges, keys, jobs, counts."""
 
-    def __init__(self, config: ApiConfig) -> None:
-        self.config, self.keys = config, KeyRing(keys_path(config.keys))
-        self.jobs = (config.jobs or home_folder() / "api-jobs").absolute()
-        self.judges = [Judge(config) for _ in range(config.workers)]
-        self.detector = self.judges[0].detector
+    def __init__(self, config: ApiConfig, jobs: Path) -> None:
+        self.config, self.keys, self.jobs = config, KeyRing(keys_path(config.keys)), jobs
+        threads = 1 if config.workers > 1 else config.detector.threads
+        self.judges = [Judge(config, threads) for _ in range(config.workers)]
+        detector = self.judges[0].detector
+        self.facts, self.taxonomy = DetectorFacts.of(detector), detector.taxonomy
         self._free: queue.Queue[Judge] = queue.Queue()
         for each in self.judges:
             self._free.put(each)
         self._creating = Lock()
         self.webhooks: WebhookSender | None = None
         self.is_draining: Callable[[], bool] = lambda: False
-        self.metrics = ApiMetrics(self.detector, self.jobs)
+        self.metrics = ApiMetrics(detector, jobs)
 
     def read(self, body: bytes) -> list[Loaded | Reject]:
         """The records of a body in order.
@@ -208,7 +218,7 @@ class Api:
         return records
 
     def profile(self, records: Sequence[Loaded | Reject]) -> LogProfile:
-        info = self.detector.info
+        info = self.facts.info
         dialogues = [each.dialogue for each in records if isinstance(each, Loaded)]
         return profile_log(dialogues, None if info is None else info.domain)
 
@@ -221,7 +231,7 @@ class Api:
             raw, cost = judge.verdicts(dialogues, log, all_probabilities)
         finally:
             self._free.put(judge)
-        taxonomy, needs_policy = self.detector.taxonomy, bool(self.config.detector.policy)
+        taxonomy, needs_policy = self.taxonomy, bool(self.config.detector.policy)
         verdicts, tally = [], Tally()
         for verdict, dialogue in zip(raw, dialogues, strict=True):
             placed = verdict.with_origin(dialogue)
@@ -300,7 +310,10 @@ async def read_body(request: Request) -> bytes:
 Scorer = Annotated[Key, Security(require_key, scopes=["score"])]
 JobOwner = Annotated[Key, Security(require_key, scopes=["jobs"])]
 Body = Annotated[bytes, Depends(read_body)]
-router = APIRouter(dependencies=[Depends(note_route)], responses={"4XX": {"model": Problem}})
+PROBLEM = {"application/problem+json": {"schema": Problem.model_json_schema()}}
+router = APIRouter(
+    dependencies=[Depends(note_route)], responses={"default": {"description": "Refused", "content": PROBLEM}}
+)
 
 
 @router.post(
@@ -330,7 +343,7 @@ def score(request: Request, _: Scorer, body: Body, all_probabilities: bool = Fal
     return StreamingResponse(chain([next(parts)], parts), media_type=NDJSON)  # the first may be refused
 
 
-@router.post("/v1/turns", openapi_extra=_body_schema({"application/json": TurnsRequest.model_json_schema()}))
+@router.post("/v1/turns", openapi_extra=_body_schema({"application/json": _GROWING}))
 def turns(request: Request, _: Scorer, body: Body) -> TurnsResponse:
     """Score a dialogue that goes on. Nothing is kept between two requests: the client sends all turns so far,
     and `known` as it came with the response before."""
@@ -364,12 +377,12 @@ def turns(request: Request, _: Scorer, body: Body) -> TurnsResponse:
 @router.get("/v1/codes")
 def codes(request: Request, _: Scorer) -> dict[str, Any]:
     """List the taxonomy and whether the release covers each code."""
-    detector = _api(request).detector
+    facts, taxonomy = _api(request).facts, _api(request).taxonomy
     entries = [
-        {**code.model_dump(mode="json"), "covered": code.code in detector.codes}
-        for code in detector.taxonomy.codes.values()
+        {**code.model_dump(mode="json"), "covered": code.code in facts.codes}
+        for code in taxonomy.codes.values()
     ]
-    return {"taxonomy": detector.taxonomy.version, "release": detector.release, "codes": entries}
+    return {"taxonomy": taxonomy.version, "release": facts.release, "codes": entries}
 
 
 @router.post("/v1/jobs", status_code=202, openapi_extra=_body_schema({"application/octet-stream": {}}))
@@ -409,25 +422,18 @@ def show_job(request: Request, key: JobOwner, job_id: str) -> JobResponse:
 
 @router.delete("/v1/jobs/{job_id}", status_code=204)
 def remove_job(request: Request, key: JobOwner, job_id: str) -> None:
-    """Stop a job and delete its log and results."""
-    job = _find_job(request, key, job_id)
-    job.stop()
-    give_up_s = time.monotonic() + KILL_S
-    while True:
-        try:
-            job.remove()
-            return
-        except ConfigError:  # its process has not ended yet
-            if time.monotonic() > give_up_s:
-                raise
-            time.sleep(POLL_S)
+    """Delete a job with its log and results; of one that runs once it ended, in 40 seconds at most."""
+    _find_job(request, key, job_id).remove()
 
 
 @router.get("/v1/jobs/{job_id}/files/{name}", response_class=FileResponse)
 def download(request: Request, key: JobOwner, job_id: str, name: str) -> FileResponse:
     """Download a result of a job that is done: verdicts.jsonl, .csv, .parquet, verdicts.rejects.jsonl,
     report.html."""
-    return FileResponse(make_file(_find_job(request, key, job_id), name))
+    job = _find_job(request, key, job_id)
+    if name not in FILES:
+        raise ConfigError("E_NOT_FOUND", "there is no such file")
+    return FileResponse(make_file(job, name), filename=name)
 
 
 @router.get("/health")
@@ -441,7 +447,7 @@ async def ready(request: Request) -> dict[str, str]:
     """Answer 200 while requests are taken."""
     if _api(request).is_draining():
         raise WorldError("E_STOPPING", "the server stops")
-    return {"status": "ready", "release": _api(request).detector.release}
+    return {"status": "ready", "release": _api(request).facts.release}
 
 
 @router.get("/metrics", response_class=Response)
@@ -461,7 +467,7 @@ def _find_job(request: Request, key: Key, job_id: str) -> Job:
 
 
 def _describe_job(job: Job) -> JobResponse:
-    error = str(job.describe_failure()) if job.state == "failed" else None
+    error = without_paths(job.describe_failure()) if job.state == "failed" else None
     scored = job.manifest["files"][0]["rows"] if job.state == "done" else job.count_scored()
     return JobResponse(id=job.id, name=job.record.name, state=job.state, scored=scored, error=error)
 
@@ -470,16 +476,11 @@ def score_arguments(config: ApiConfig) -> tuple[str, ...]:
     """The options of `dialint score` that are not at their defaults, for jobs."""
     arguments = []
     for group in (config.read, config.detector, config.watch):
-        hints = get_type_hints(type(group), include_extras=True)
         for option in fields(group):
             value = getattr(group, option.name)
-            names = [
-                next(iter(each.name)) for each in getattr(hints[option.name], "__metadata__", ())
-                if isinstance(each, Parameter) and each.name
-            ]  # fmt: skip
             if value == option.default:
                 continue
-            name = names[0] if names else f"--{option.name.replace('_', '-')}"
+            name = "--input-format" if option.name == "format" else f"--{option.name.replace('_', '-')}"
             for each in value if isinstance(value, tuple) else (value,):
                 word = each.absolute() if isinstance(each, Path) and str(each) != CURRENT else each
                 arguments.append(f"{name}={str(word).lower() if isinstance(word, bool) else word}")
@@ -490,17 +491,30 @@ def create_app(config: ApiConfig) -> FastAPI:
     """The ASGI application. It loads the release, and starts the jobs that an earlier server has left.
 
     Raises:
-        UserError: an option or the release is wrong.
+        UserError: an option or the release is wrong; E_LOCKED, another server runs the jobs of the folder.
         WorldError: E_WRITE, the folder of jobs cannot be made.
     """
     start_tracing()
     receiver = None if config.webhook is None else Receiver.of(config.webhook, config.webhook_secret_file)
-    api = Api(config)
+    folder = (config.jobs or home_folder() / "api-jobs").absolute()
+    make_output_folder(folder)
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise OutputRefused(
+            "E_LOCKED", "{path}: another server runs these jobs; `--jobs` names another folder", path=folder
+        ) from None
+    api = Api(config, folder)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = config.max_requests + 8
-        for job in reversed(list_jobs(api.jobs)):
+        for path in folder.glob("*/"):  # what a killed server was about to make or to delete
+            if re.fullmatch("[0-9a-f]{16}", path.name) and not (path / "job.json").exists():
+                shutil.rmtree(path, ignore_errors=True)
+        for job in reversed(list_jobs(folder)):
             if job.state == "stopped":
                 api.start_job(job)
         if receiver is not None:
@@ -510,8 +524,8 @@ def create_app(config: ApiConfig) -> FastAPI:
         finally:
             await anyio.to_thread.run_sync(stop_all, KILL_S)
             api.close()
+            os.close(lock)
 
-    make_output_folder(api.jobs)
     app = FastAPI(
         title="dialint", version="1", docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=TELEMETRY
     )
@@ -535,12 +549,19 @@ def serve(config: ApiConfig) -> int:
     app = create_app(config)
     options = uvicorn.Config(
         app, host=config.host, port=config.port, log_config=None, access_log=False, server_header=False,
-        lifespan="on", ws="none", proxy_headers=False, timeout_graceful_shutdown=DRAIN_S,
+        http="h11", lifespan="on", ws="none", proxy_headers=False, timeout_graceful_shutdown=DRAIN_S,
     )  # fmt: skip
     server = uvicorn.Server(options)
+    logging.basicConfig(handlers=[LogHandler()])
     app.state.api.is_draining = lambda: server.should_exit
     stopped: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again when it has ended
-        signal.signal(number, lambda number, _: stopped.append(number))
+
+    def stop(number: int, _: object) -> None:  # uvicorn raises the signal again when it has ended
+        stopped.append(number)
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    write_log(message="listening", host=config.host, port=config.port, workers=len(app.state.api.judges))
     server.run()
     return 130 if signal.SIGINT in stopped else 0

@@ -32,7 +32,7 @@ class ApiConfig:
     """Folder of the jobs; without it api-jobs in $DIALINT_HOME."""
 
     workers: Annotated[int, Field(ge=1)] = 1
-    """Processes that judge, each with the model."""
+    """Processes that judge, each with the model; with more than one, each in one thread."""
 
     max_requests: Annotated[int, Field(ge=1)] = 32
     """Requests that run or wait at once; more are refused (429)."""

@@ -14,11 +14,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from dialint.detector.artifacts import make_output_folder, write_json
 from dialint.detector.environment import home_folder
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.records import Record
 
 Scope = Literal["score", "jobs", "metrics"]
@@ -31,7 +31,7 @@ class Key(Record):
     name: str
     sha256: str
     scopes: tuple[Scope, ...]
-    expires_at: datetime
+    expires_at: AwareDatetime
 
 
 _FILE = TypeAdapter(tuple[Key, ...])
@@ -56,7 +56,13 @@ def read_keys(path: Path) -> tuple[Key, ...]:
 
 
 def create_key(path: Path, name: str, scopes: Collection[Scope], days: float) -> str:
-    """Make a key, in place of one of the same name, and return it."""
+    """Make a key, in place of one of the same name, and return it.
+
+    Raises:
+        ConfigError: E_OPTION, it has no name, or may do nothing; E_KEY, the file cannot be read.
+    """
+    if not name.strip() or not scopes:
+        raise ConfigError("E_OPTION", "a key needs a name, and a scope")
     secret = PREFIX + secrets.token_urlsafe(32)
     expires_at = datetime.now(UTC) + timedelta(days=days)
     key = Key(name=name, sha256=_hash(secret), scopes=tuple(scopes), expires_at=expires_at)
@@ -86,6 +92,7 @@ class KeyRing:
         """
         Raises:
             ConfigError: E_KEY, the key is none of ours, or expired.
+            WorldError: E_READ, the file cannot be read.
         """
         try:
             status = self._path.stat()
@@ -94,7 +101,10 @@ class KeyRing:
         else:
             version = (status.st_mtime_ns, status.st_ino)
             if version != self._version:
-                self._keys = {each.sha256: each for each in read_keys(self._path)}
+                try:
+                    self._keys = {each.sha256: each for each in read_keys(self._path)}
+                except ConfigError as error:
+                    raise WorldError("E_READ", error.text) from None
                 self._version = version
         key = self._keys.get(_hash(secret))
         if key is None or key.expires_at <= datetime.now(UTC):

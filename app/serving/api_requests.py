@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import sys
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -27,16 +28,20 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from dialint.detector.errors import ConfigError, DialintError, InputRefused, WorldError
+from dialint.detector.errors import ConfigError, DialintError, InputRefused, Message, WorldError
+from dialint.detector.ingest.outcomes import without_hints
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Message as Event
 
     from dialint.app.serving.api_metrics import ApiMetrics
 
 BODY_S = 20.0
 MIN_BYTES_PER_S = 50_000
 """A body must be there within `BODY_S` and a second more for each `MIN_BYTES_PER_S` of it."""
+SEND_S = 60.0
+"""A client must take each part of a response within this time."""
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 STATUS = {
     "E_KEY": 401, "E_SCOPE": 403, "E_NOT_FOUND": 404, "E_SLOW": 408, "E_JOB": 409, "E_BODY_SIZE": 413,
@@ -50,15 +55,39 @@ HEADERS = {401: {"www-authenticate": "Bearer"}, 429: {"retry-after": "1"}}
 def write_log(**fields: object) -> None:
     """Write one line of JSON on standard error."""
     line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **fields}
-    sys.stderr.write(json.dumps(line) + "\n")
+    with suppress(OSError):  # nobody reads the log any more
+        sys.stderr.write(json.dumps(line) + "\n")
 
 
-def problem(state: dict[str, Any], status: int, code: str, detail: str) -> Response:
+class LogHandler(logging.Handler):
+    """Writes what libraries log as `write_log` does: of a message its text without values."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        write_log(message=str(record.msg).strip(), **({"defect": describe_defect(error)} if error else {}))
+
+
+def without_paths(text: Message) -> str:
+    """Return a message for a client: of a path in it the last part."""
+    values = {
+        name: without_paths(value)
+        if isinstance(value, Message)
+        else PurePath(value).name
+        if isinstance(value, PurePath) or (isinstance(value, str) and value.startswith("/"))
+        else value
+        for name, value in text.values.items()
+    }
+    return str(Message(text.template, **values))
+
+
+def problem(
+    state: dict[str, Any], status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return the response to a request that was refused; its code goes into the log."""
     state["error"] = code
     content = {"status": status, "code": code, "detail": detail, "request_id": state["request_id"]}
     body = json.dumps(content).encode()
-    return Response(body, status, HEADERS.get(status), "application/problem+json")
+    return Response(body, status, headers or HEADERS.get(status), "application/problem+json")
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
@@ -66,12 +95,13 @@ async def answer_error(request: Request, error: Exception) -> Response:
     state = request.scope["state"]
     if isinstance(error, DialintError):
         status = STATUS.get(error.code, 503 if isinstance(error, WorldError) else 422)
-        return problem(state, status, error.code, error.message)
+        return problem(state, status, error.code, without_paths(without_hints(error.text)))
     if isinstance(error, RequestValidationError):
         places = ", ".join(".".join(map(str, each["loc"])) + f": {each['type']}" for each in error.errors())
         return problem(state, 422, "E_OPTION", places[:500])
     assert isinstance(error, HTTPException)
-    return problem(state, error.status_code, f"E_HTTP_{error.status_code}", str(error.detail))
+    code = f"E_HTTP_{error.status_code}"
+    return problem(state, error.status_code, code, str(error.detail), error.headers)
 
 
 def handle_errors(app: FastAPI) -> None:
@@ -125,14 +155,19 @@ class RequestMiddleware:
         trace.get_current_span().set_attributes(attributes)  # a path may hold anything
         status, started_s = 0, time.perf_counter()
 
-        async def send_with_id(message: Message) -> None:
+        async def send_with_id(message: Event) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
                 headers["x-content-type-options"], headers["cache-control"] = "nosniff", "no-store"
-            await send(message)
+            try:
+                async with asyncio.timeout(SEND_S):
+                    await send(message)
+            except TimeoutError:
+                state["error"] = "E_SLOW"
+                raise ClientDisconnect from None
 
         is_limited = scope["path"].startswith("/v1/")
         self.n_running += is_limited
@@ -153,14 +188,13 @@ class RequestMiddleware:
             passed_s, route = time.perf_counter() - started_s, state.get("route", "")
             self.metrics.seconds.labels(route, status).observe(passed_s)
             facts = {name: state[name] for name in ("key", "error", "defect") if name in state}
-            with suppress(OSError):  # nobody reads the log any more
-                write_log(
-                    id=request_id, method=scope["method"], route=route, status=status,
-                    ms=round(1000 * passed_s, 1), **facts,
-                )  # fmt: skip
+            write_log(
+                id=request_id, method=scope["method"], route=route, status=status,
+                ms=round(1000 * passed_s, 1), **facts,
+            )  # fmt: skip
 
     def _answer_defect(self, error: Exception, state: dict[str, Any], *, is_started: bool) -> Response:
-        state["defect"] = describe_defect(error)
+        state["defect"] = describe_defect(error.__cause__ or error)  # starlette wraps what comes late
         if is_started:
             state["error"] = "E_INTERNAL"
             raise ConnectionError("the response ended early: see the log") from None

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import httpx2
 import pytest
@@ -25,16 +28,20 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from dialint.app.cli import app as command_line
+from dialint.app.scoring.background import ScoreOptions, create_job
 from dialint.app.serving import api_requests
 from dialint.app.serving.api import create_app, score_arguments
 from dialint.app.serving.api_config import ApiConfig
-from dialint.app.serving.api_keys import keys_path, revoke_key
+from dialint.app.serving.api_keys import create_key, keys_path, revoke_key
+from dialint.app.serving.api_requests import LogHandler, RequestMiddleware
 from dialint.client import Client
-from dialint.detector.errors import InputRefused
+from dialint.detector.artifacts import write_json
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector
 from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.watchdog import WatchedDetector
 
 
 @pytest.fixture
@@ -61,7 +68,7 @@ def test_verdicts_equal_those_of_the_command_by_lines_and_as_a_job(
         "id": "", "name": "log.jsonl", "state": "done", "error": None, "scored": out.read_bytes().count(b"\n"),
     }  # fmt: skip
     assert client.get(f"{place}/files/verdicts.jsonl").content == out.read_bytes()
-    assert client.get(f"{place}/files/job.json").status_code == 409
+    assert client.get(f"{place}/files/job.json").status_code == 404
     assert client.get(place, headers=bearer("other")).status_code == 404
     assert client.delete(place).status_code == 204
     assert client.get(place).status_code == 404
@@ -267,3 +274,141 @@ def test_sigterm_loses_nothing(home: Path, free_port: int) -> None:
     finally:
         server.kill()
         server.wait()
+
+
+def test_a_detector_is_used_by_one_thread_from_its_load_on(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe that two threads read gives each the message for the other; a process ends with the thread that
+    started it."""
+    users: set[str] = set()
+    start = WatchedDetector._start
+
+    def note(self: WatchedDetector) -> Any:
+        users.add(threading.current_thread().name)
+        return start(self)
+
+    config = ApiConfig(detector=DetectorConfig(scan="off"))
+    with TestClient(create_app(config), headers=bearer()) as api:
+        monkeypatch.setattr(WatchedDetector, "_start", note)
+        for path in ("/ready", "/v1/codes"):
+            assert api.get(path).status_code == 200
+        for path, body in {"/v1/score": record(RUDE), "/v1/turns": {"dialogue": record(RUDE)}}.items():
+            assert api.post(path, json=body).status_code == 200
+    assert users == {"judge_0"}
+
+
+def test_a_killed_server_leaves_no_process_and_no_log_and_a_running_job_is_deleted_at_once(
+    home: Path, free_port: int
+) -> None:
+    command = [sys.executable, "-m", "dialint", "serve", "api", "--scan", "off", "--port", str(free_port)]
+    headers, jobs = bearer(), home / "api-jobs"
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(40) for line in lines)
+    with httpx2.Client(
+        base_url=f"http://127.0.0.1:{free_port}", headers=headers, timeout=WAIT_S, trust_env=False
+    ) as api:
+
+        def is_ready() -> bool:
+            try:
+                return api.get("/ready").status_code == 200
+            except httpx2.TransportError:
+                return False
+
+        def scored() -> int:
+            job = api.get(place).json()
+            assert job["state"] in ("waiting", "running", "done")
+            return int(job["scored"])
+
+        def start() -> subprocess.Popen[bytes]:
+            server = subprocess.Popen(
+                command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL
+            )
+            wait_for(lambda: server.poll() is not None or is_ready())
+            return server
+
+        server = start()
+        try:
+            place = f"/v1/jobs/{api.post('/v1/jobs', content=many).json()['id']}"
+            wait_for(scored)
+            before = scored()
+            server.kill()
+            server.wait()
+            (jobs / ("0" * 16) / "log").mkdir(parents=True)
+            server = start()
+            wait_for(lambda: scored() > before)
+            assert not (jobs / ("0" * 16)).exists()
+            started_s = time.monotonic()
+            assert api.delete(place).status_code == 204
+            assert time.monotonic() - started_s < 5
+            assert api.get(place).status_code == 404
+            wait_for(lambda: not list(jobs.iterdir()))
+        finally:
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(WAIT_S) == 0
+
+
+def test_a_problem_is_told_by_its_status_and_without_paths_of_the_server(
+    client: TestClient, home: Path
+) -> None:
+    job = create_job(home / "api-jobs" / ("a" * 16), "nora", "log.jsonl", b"")
+    job.update(options=ScoreOptions())
+    why = {"template": "{path}: {why}", "values": {"path": "/srv/secret/policy.yaml", "why": "gone"}}
+    write_json(job.error, {"code": "E_POLICY", "message": why})
+    assert client.get(f"/v1/jobs/{job.id}").json()["error"] == "E_POLICY: policy.yaml: gone"
+
+    def refuse(method: str, path: str) -> tuple[int, str]:
+        response = client.request(method, path)
+        assert response.headers["content-type"] == "application/problem+json"
+        assert str(home) not in response.text
+        return response.status_code, response.json()["code"]
+
+    assert refuse("GET", f"/v1/jobs/{job.id}/files/job.json") == (404, "E_NOT_FOUND")
+    assert refuse("GET", f"/v1/jobs/{job.id}/files/verdicts.jsonl") == (409, "E_JOB")
+    assert "dialint" not in client.post("/v1/score", content=b"nonsense").json()["detail"]
+    assert client.delete("/v1/codes").headers["allow"] == "GET"
+    assert "#/$defs" not in client.get("/openapi.json").text
+    for method in client.get("/openapi.json").json()["paths"].values():
+        for operation in method.values():
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+    keys_path(None).write_text('[{"name": "nora"}]')
+    assert refuse("GET", "/v1/codes") == (503, "E_READ")
+
+
+def test_one_server_runs_the_jobs_of_a_folder(client: TestClient) -> None:
+    with pytest.raises(OutputRefused, match="E_LOCKED"):
+        create_app(CONFIG)
+
+
+@pytest.mark.parametrize(("name", "scopes"), [(" ", ("score",)), ("nora", ())])
+def test_a_key_has_a_name_and_may_do_something(home: Path, name: str, scopes: tuple[Any, ...]) -> None:
+    with pytest.raises(ConfigError, match="E_OPTION"):
+        create_key(keys_path(None), name, scopes, 1)
+
+
+def test_who_takes_no_response_loses_its_place(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def take_nothing(message: Any) -> None:
+        await asyncio.sleep(WAIT_S)
+
+    monkeypatch.setattr(api_requests, "SEND_S", 0.05)
+    middleware = RequestMiddleware(app, 1, MagicMock())
+    scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": []}
+    asyncio.run(middleware(scope, take_nothing, take_nothing))  # type: ignore[arg-type]
+    assert middleware.n_running == 0
+    assert json.loads(capfd.readouterr().err)["error"] == "E_SLOW"
+
+
+def test_what_libraries_log_is_json_without_values(capfd: pytest.CaptureFixture[str]) -> None:
+    try:
+        raise KeyError("jane")
+    except KeyError:
+        info = sys.exc_info()
+    LogHandler().emit(logging.LogRecord("uvicorn", 40, "", 1, "No %s.\n", ("jane",), info))
+    line = json.loads(capfd.readouterr().err)
+    assert (line["message"], line["defect"].split()[0]) == ("No %s.", "KeyError")
+    assert "jane" not in str(line)
