@@ -35,7 +35,7 @@ FUNCTIONS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", 
 
 LENGTH = 4_000
 LIMIT_S = 0.5
-"""CPU time after which a search counts as endless."""
+"""CPU time after which a search of `LENGTH` characters counts as endless."""
 VARIANTS = 2
 """Texts drawn for each repeat of a pattern and each way to put them together."""
 MOST = 200
@@ -300,7 +300,7 @@ def cost(pattern: re.Pattern[Any], attack: tuple[str, str, str], length: int) ->
     text: str | bytes = first + one * (1 + length // len(one)) + last
     if isinstance(pattern.pattern, bytes):
         text = str(text).encode("utf-8", "surrogatepass")
-    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S * max(1, length / LENGTH))
     try:
         start = time.thread_time()
         for _ in pattern.finditer(text):  # type: ignore[arg-type]

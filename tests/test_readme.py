@@ -33,7 +33,7 @@ PAGES = (
     "docs/howto/run_a_review_project.md", "docs/howto/make_a_release.md", "docs/howto/train_on_your_labels.md",
     "docs/howto/serve_the_judge.md", "docs/howto/serve_the_api.md", "docs/howto/add_a_log_format.md",
 )  # fmt: skip
-NEEDS = {"a clone", "a GPU", "a port"}
+NEEDS = {"a clone", "a GPU", "a port", "decisions", "that file"}
 """What the sample log alone does not have: the words after *needs* in a comment."""
 LIMIT_S = 3600
 """Of the clock: a machine that is shared by many takes ten times the processor's time."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int32]
-TASK_NAME = re.compile(r"(.+)/-?\d+(/[^/\d][^/]*)?", re.DOTALL)
+TASK_END = re.compile(r"/-?\d+(?:/[^/\d][^/]*)?\Z")
 MAX_CONSTANT_PROBABILITY = 0.01
 """Probability below which a worker's answers, all the same, are none of an attentive person."""
 
@@ -50,7 +50,10 @@ class Answers:
     def dialogues(self) -> Indices:
         """The index of each task's dialogue, shape (tasks,): a task is named DIALOGUE/TURN or
         DIALOGUE/TURN/CODE, any other is a dialogue of its own."""
-        names = [match[1] if (match := TASK_NAME.fullmatch(task)) else task for task in self.tasks]
+        ends = map(TASK_END.search, self.tasks)
+        names = [
+            task[: end.start()] or task if end else task for task, end in zip(self.tasks, ends, strict=True)
+        ]
         return np.unique(np.array(names, object), return_inverse=True)[1].astype(np.int32)
 
     def votes(self, weights: Floats | None = None) -> Floats:

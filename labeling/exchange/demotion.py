@@ -88,8 +88,10 @@ def demote(store: Store, actor: str, config: DemoteConfig) -> Counts:
     if config.release is not None:
         counts = {config.release: counts.get(config.release, {})}
     if config.overrides is not None:
+        if not counts:
+            raise ConfigError("E_OPTION", "--overrides: nobody has decided about a finding yet")
         if len(counts) != 1:
-            raise ConfigError("E_OPTION", f"--release: one of {', '.join(counts) or 'none yet'}")
+            raise ConfigError("E_OPTION", f"--release: one of {', '.join(counts)}")
         [(release, by_code)] = counts.items()
         update_overrides(config.overrides, release, demoted=config.demoted(release, by_code))
     return counts
