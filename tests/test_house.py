@@ -185,7 +185,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 87_558,
+    "lines of the packages": 87_560,
     "modules of the packages": 419,
     "lines of the tests": 52_039,
     "private functions of modules that one place mentions, of 100": 64,

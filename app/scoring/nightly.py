@@ -68,11 +68,12 @@ def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector | Non
     """Score what is new or has changed in `logs`, once or, with ``--watch``, until a signal comes. What
     the next round may find in order ends no watch: an unfinished log, a store that does not answer."""
     seen: Any = None
-    if config.watch_s is not None and "-" in logs:
+    watch_s = config.watch_s
+    if watch_s is not None and "-" in logs:
         raise ConfigError("E_OPTION", "--watch looks at files: standard input can be read once only")
     with open_importer(config) as importer, graceful_shutdown() as shutdown:
         try:
-            while config.watch_s is not None:
+            while watch_s is not None:
                 try:
                     now = list_signatures(logs)
                     if now is None or now != seen:
@@ -88,7 +89,7 @@ def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector | Non
                     seen = None if may_pass else seen
                     at = datetime.now(UTC).isoformat(timespec="seconds")
                     print_status(f"{at} {error}; the watch goes on")
-                time.sleep(config.watch_s)
+                time.sleep(watch_s)
             run, whole = score_round(logs, config, detector, importer, shutdown)
         except Interrupted as stop:
             return stop.exit_code

@@ -61,8 +61,8 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         answers = [split[row][1][is_answer[row]].tolist() for row in rows]
         zeros = input_ids.new_zeros(is_answer.shape, dtype=torch.float32)
         if not rows:  # a gradient all the same, and a pass that other processes take part in
-            token = [input_ids[0, :1].tolist()]
-            prompts, answers = token, token
+            token = input_ids[0, :1].tolist()
+            prompts, answers = [tuple(token)], [token]
         with self.accelerator.autocast():
             tokens = compute_logprobs(model, prompts, answers)
         if not rows:

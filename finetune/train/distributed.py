@@ -77,15 +77,16 @@ class GradientCompression(TrainerCallback):
         self._hook: Any = default_hooks.fp16_compress_hook
         self._power: Any = None
         if kind == "powersgd":
-            rank = {"matrix_approximation_rank": POWERSGD_RANK, "start_powerSGD_iter": POWERSGD_START}
             self._hook = powerSGD_hook.powerSGD_hook
-            self._power = powerSGD_hook.PowerSGDState(None, **rank)
+            self._power = powerSGD_hook.PowerSGDState(
+                None, matrix_approximation_rank=POWERSGD_RANK, start_powerSGD_iter=POWERSGD_START
+            )
 
     def on_train_begin(self, *_: Any, **__: Any) -> None:
         # a lambda, as torch refuses annotations that are strings
         self._trainer.model_wrapped.register_comm_hook(None, lambda _, bucket: self._exchange(bucket))
 
-    def _exchange(self, bucket: torch.distributed.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    def _exchange(self, bucket: Any) -> torch.futures.Future[torch.Tensor]:
         gradient = bucket.buffer()
         sent = 2 * gradient.numel() if self._power is None else gradient.nbytes
         before = 0 if self._power is None else self._power.total_numel_after_compression
