@@ -85,8 +85,8 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    (tmp_path / "[bot]").mkdir()  # as a pattern it would match nothing
-    return Project(tmp_path / "[bot]")
+    (tmp_path / "bot").mkdir()
+    return Project(tmp_path / "bot")
 
 
 PAGE = (ROOT / "docs/howto/test_a_bot.md").read_text()

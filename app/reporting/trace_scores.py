@@ -20,9 +20,10 @@ from typing import Any, Literal, NamedTuple
 
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import traces
-from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.read import load_dialogues, open_logs
+from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded
+from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.ingest.readers.streams import blocks
+from dialint.detector.ingest.sources import Source
 from dialint.detector.records import Verdict
 from dialint.detector.verdict_files import read_verdicts
 
@@ -41,13 +42,16 @@ def list_bodies(verdicts: Path, logs: Sequence[str], target: Target) -> Iterator
     """The bodies of the requests, in the order of the verdicts; None for a finding without a place.
 
     Raises:
-        OutputRefused, InputRefused, TooManyBad: as `read_verdicts` and `load_dialogues`.
+        OutputRefused, InputRefused, TooManyBad: as `read_verdicts` and `read`.
     """
-    dialogues, (spans, sessions) = load_dialogues(logs), find_spans(logs)
+    sources = open_logs(logs)
+    outcomes = read(sources, ReadConfig(), Counts())
+    dialogues = {each.dialogue.id: each.dialogue for each in outcomes if isinstance(each, Loaded)}
+    spans, sessions = find_spans(sources)
     for verdict in read_verdicts(verdicts):
         name = verdict.dialogue_id
         texts = {turn.index: turn.text.strip() for turn in dialogues[name].turns} if name in dialogues else {}
-        whole = None if spans else Place(name, is_session=name in sessions)
+        whole = None if spans or not texts else Place(name, is_session=name in sessions)
         places = [spans.get((name, texts.get(finding.turn, "")), whole) for finding in verdict.findings]
         if target == "langfuse":
             answered = [spans[name, text] for text in texts.values() if (name, text) in spans]
@@ -56,12 +60,12 @@ def list_bodies(verdicts: Path, logs: Sequence[str], target: Target) -> Iterator
             yield from _phoenix(verdict, places)
 
 
-def find_spans(logs: Sequence[str]) -> tuple[Mapping[tuple[str, str], Place], frozenset[str]]:
+def find_spans(logs: Sequence[Source]) -> tuple[Mapping[tuple[str, str], Place], frozenset[str]]:
     """The span of each answer, by conversation and text, and the ids of sessions of Langfuse."""
     starts: dict[tuple[str, str], str] = {}
     places: dict[tuple[str, str], Place] = {}
     sessions: set[str] = set()
-    for source in open_logs(logs):
+    for source in logs:
         for record in _records(b"".join(blocks(source, ReadConfig()))):
             sessions.update(str(record[key]) for key in ("sessionId", "session_id") if record.get(key))
             with suppress(BadRecord):  # the reader of the log has rejected it

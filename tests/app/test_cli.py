@@ -126,7 +126,7 @@ def test_libraries_are_named_as_they_are_imported() -> None:
     for extra, names in environment.modules_by_extra().items():
         if extra not in ("cluster", "vllm"):  # not installed where the tests run
             for name in names:
-                assert name in distributions, (extra, name)
+                assert name.partition(".")[0] in distributions, (extra, name)
     assert set(environment.modules_by_extra()["crowd"]) < set(environment.modules_by_extra()["console"])
     assert environment.extra_providing("sqlalchemy.orm") == "crowd"
     assert environment.extra_providing("tomllib") is None

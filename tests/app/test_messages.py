@@ -32,7 +32,7 @@ COMMAND = re.compile(r"`(?:[\w.=]+ )*?dialint ([a-z][a-z| -]*)")
 RUN_ALONE = re.compile(r"^if __name__ == .__main__.:", re.MULTILINE)
 NOT_STUDIES = ("cli.py", "main.py")
 OF_OTHER_PROGRAMS = """
-    bad card dim good ink mark mine o0 o1 o2 o3 paper rule
+    pdeathsig bad card dim good ink mark mine o0 o1 o2 o3 paper rule
     no-deps only-binary dest
     api-key chat-template disable-fastapi-docs disable-uvicorn-access-log enable-lora runner skip-tokenizer-init
     enable-prefix-caching enable-prompt-tokens-details generation-config gpu-memory-utilization lora-modules

@@ -172,8 +172,12 @@ def log(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 
 def test_the_command_says_who_differs_and_what_is_missed(
-    log: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    log: tuple[Path, Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "132")
     scored, read, labels = log
     rates(scored, config=RatesConfig(audit=(read,), labels=labels, out=tmp_path / "rates.json"))
     shown = " ".join(capsys.readouterr().out.split())

@@ -74,6 +74,21 @@ def test_langfuse_gets_scores_of_the_observation_and_of_the_trace(tmp_path: Path
     assert "observationId" not in quality
 
 
+def test_the_traces_may_come_by_a_pipe_and_other_ones_have_no_place_for_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected, piped = export(tmp_path, SPANS, "langfuse"), tmp_path / "piped.jsonl"
+    with open(tmp_path / "log.jsonl") as log:
+        monkeypatch.setattr("sys.stdin", log)
+        assert export_traces(tmp_path / "v.jsonl", "-", to="langfuse", out=piped) == 0
+    assert [json.loads(line) for line in piped.read_text().splitlines()] == expected
+    (tmp_path / "other.jsonl").write_text(json.dumps(LANGFUSE) + "\n")
+    out = tmp_path / "none.jsonl"
+    assert export_traces(tmp_path / "v.jsonl", str(tmp_path / "other.jsonl"), to="langfuse", out=out) == 0
+    assert out.read_text() == ""
+    assert "0 requests; 1 findings stand in no span of the logs" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("session", [None, "s1"])
 def test_what_was_exported_by_langfuse_goes_back_by_its_id(tmp_path: Path, session: str | None) -> None:
     record = {**LANGFUSE, **({"sessionId": session} if session else {})}

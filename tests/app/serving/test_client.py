@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 from api_client import CONFIG, RUDE, SAMPLE, make_key, record
+from patience import wait_for
 from starlette.testclient import TestClient
 
 from dialint import client as client_module
@@ -137,7 +138,8 @@ def test_what_may_pass_is_tried_again_and_has_its_effect_once(
     assert [request.content for request in transport.requests] == [b"no log"] * 3
     transport.faults[:] = [lose]
     client.delete_job(job.id)
-    assert not list((tmp_path / "home" / "api-jobs").iterdir())
+    jobs = tmp_path / "home" / "api-jobs"
+    wait_for(lambda: not any((each / "job.json").exists() for each in jobs.iterdir()))
 
 
 def test_a_stream_that_breaks_goes_on_without_repeats(http: TestClient, quick: None) -> None:

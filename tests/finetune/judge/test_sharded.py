@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +17,14 @@ from accelerate.utils.launch import prepare_deepspeed_cmd_env, prepare_multi_gpu
 from resuming import logged
 from safetensors.torch import load_file
 from sharded_driver import RUNS, config
-from test_processes import free_port
 
 ROOT = Path(__file__).parents[3]
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def launcher_environment(name: str, n_processes: int) -> dict[str, str]:
