@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from dialint.detector.artifacts import fingerprint
+from dialint.detector.engines.judge_cache import CachedJudge
 from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
@@ -43,7 +44,11 @@ def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None =
         for name in config.judge_model or ("",):
             own = replace(config, judge_model=(name,) if name else ())
             judge = open_engine(where, own, device=device, bf16=bf16)
-            judges.append(judge if config.judge_pack == 1 else PackedJudge(judge, config.judge_pack))
+            judges.append(judge)
+            if config.judge_cache is not None:
+                judges[-1] = CachedJudge(judges[-1], config.judge_cache)
+            if config.judge_pack > 1:
+                judges[-1] = PackedJudge(judges[-1], config.judge_pack)
     except BaseException:
         for judge in judges:
             judge.close()

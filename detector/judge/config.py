@@ -82,6 +82,11 @@ class JudgeConfig:
     """Requests at a time: a server of vLLM on a GPU answers more with 64, llama.cpp with as many as it has
     slots."""
 
+    judge_cache: str | None = None
+    """Where the judge's answers are kept by what was asked, so that a rerun asks nothing anew: a file, or a
+    Redis server that several machines share (redis://HOST:6379/0; password in DIALINT_REDIS_PASSWORD). They
+    quote masked dialogues."""
+
     judge_budget: str | None = None
     """What the judge may be asked for each thousand dialogues: "500 questions", "200k tokens" (prompts and
     answers) or "2.50 usd" (with --judge-price). What is left unasked is recorded. Without it everything is
@@ -166,8 +171,8 @@ class JudgeConfig:
     def describe(self) -> dict[str, Any]:
         """The options that can change a verdict, but for the contents of files."""
         unchanging = {
-            "judge_key_file", "judge_timeout_s", "judge_outage_s", "judge_concurrency", "judge_price",
-            "guideline",
+            "judge_key_file", "judge_timeout_s", "judge_outage_s", "judge_concurrency", "judge_cache",
+            "judge_price", "guideline",
         }  # fmt: skip
         if self.budget is not None and self.budget.unit == "usd":
             unchanging.remove("judge_price")
