@@ -46,7 +46,7 @@ class _Answers(Protocol):
 
 
 class _SqliteAnswers:
-    failures = (sqlite3.OperationalError, OSError)
+    failures: tuple[type[Exception], ...] = (sqlite3.OperationalError, OSError)
 
     def __init__(self, path: Path) -> None:
         self._path = path
