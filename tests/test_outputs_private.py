@@ -149,8 +149,6 @@ WRITERS: dict[str, Callable[..., bytes]] = {
     "labeling/exchange/export_labels.py": by_platforms,
     "labeling/aggregation/aggregate.py": by_aggregation,
     "eval/spot_check.py": by_sample,
-    "runs/studies/aggregation_speed.py": lambda text: b"",  # numbers of a benchmark
-    "runs/studies/annotator_test.py": lambda text: b"",  # ids and numbers of a study
     "detector/ingest/archives.py": lambda text: b"",  # a sheet on its way to the reader of tables
 }
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from contamination import read_shard
 from dedup import DedupConfig, run
 from pyarrow import parquet
 from sources import SOURCES, CorpusDialogue, read_source
@@ -103,7 +102,7 @@ def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rows(made: Path) -> dict[str, dict[str, Any]]:
     """What was written, by id; the file's name under ``file``."""
     paths = sorted(made.glob("*.parquet"))
-    found = [{**row, "file": path.name} for path in paths for row in read_shard(path)]
+    found = [{**row, "file": path.name} for path in paths for row in parquet.read_table(path).to_pylist()]
     assert len({row["dialogue_id"] for row in found}) == len(found)
     return {row["dialogue_id"]: row for row in found}
 
@@ -178,7 +177,7 @@ def test_a_finished_set_is_refused_and_the_rest_of_a_broken_run_removed(
     manifest = run(DedupConfig(data=data, out=tmp_path, languages=("en",)))
     assert {path.name for path in tmp_path.glob("*.parquet")} == {file["name"] for file in manifest["files"]}
     assert (tmp_path / "notes.txt").exists()
-    written = [row for path in tmp_path.glob("*.parquet") for row in read_shard(path)]
+    written = [row for path in tmp_path.glob("*.parquet") for row in parquet.read_table(path).to_pylist()]
     assert {row["language"] for row in written} == {"en"}
 
 
