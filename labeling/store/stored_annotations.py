@@ -335,16 +335,6 @@ def iterate_counted(
         after = rows[-1].id
 
 
-def iterate_counted_on(store: Store, actor: str, dialogues: Sequence[str]) -> Iterator[Annotation]:
-    """As `iterate_counted` for all annotations of some dialogues, by dialogue, oldest first: it reads no
-    others."""
-    upto = _load_last(store, actor, None)
-    query = _select_counted().order_by(None).order_by(annotation_rows.c.dialogue, annotation_rows.c.id)
-    for start in range(0, len(dialogues), DIALOGUES_PAGE):
-        page = query.where(annotation_rows.c.dialogue.in_(dialogues[start : start + DIALOGUES_PAGE]))
-        yield from map(to_annotation, _load_page(store, actor, page, {"after": 0, "upto": upto}))
-
-
 @read_operation("review")
 def _load_last(transaction: Transaction, actor: str, project: str | None) -> int:
     record_bulk_read(transaction, actor, project, "answers")

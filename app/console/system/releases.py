@@ -1,8 +1,7 @@
-"""The Releases page: which releases are there, what each was measured to do, where two of them differ, what a
-threshold would cost, and which one is in use.
+"""The Releases page: which releases are there, which one is in use, what each was measured to do, and where
+two of them differ.
 
-Reports come from the releases' own files, verified by hash; what people say of them from the store. Only the
-last view changes anything.
+Reports come from the releases' own files, verified by hash. The page changes nothing: `dialint release` does.
 """
 
 from __future__ import annotations
@@ -15,20 +14,16 @@ from typing import Any
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent, show_time
-from dialint.app.console.messages import explain, explain_as_sentence, show_notice
+from dialint.app.console.messages import explain, explain_as_sentence
 from dialint.app.console.system.release_registry import (
-    NOTICE,
     ReleaseEntry,
     ReleaseReport,
     list_releases,
     read_figure,
     read_report,
     read_reports,
-    show_changes,
     show_reports,
 )
-from dialint.app.console.system.spot_checks import show_spot_checks
-from dialint.app.console.system.threshold import show_threshold
 from dialint.app.console.tables import (
     Cell,
     choose_rows,
@@ -59,23 +54,12 @@ def releases_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
     st.subheader(_("Releases"), anchor=False)
     counts = _count(store, str(store.engine.url), account.id)
-    views = {
-        "reports": _("Reports"), "compare": _("Compare two"), "threshold": _("Thresholds"),
-        "spot checks": _("Spot checks"), "change": _("Promote and roll back"),
-    }  # fmt: skip
-    view = choose_view(views, "releases view")
-    show_notice(NOTICE)
+    view = choose_view({"reports": _("Reports"), "compare": _("Compare two")}, "releases view")
     entries, problems = list_releases()
     for problem in problems:
         st.error(safe_markdown(explain_as_sentence(problem)))
     if view == "compare":
         show_comparison(store, account, read_reports(entries), list(counts))
-    elif view == "threshold":
-        show_threshold(store, account, read_reports(entries), list(counts))
-    elif view == "spot checks":
-        show_spot_checks(store, account, list(counts))
-    elif view == "change":
-        show_changes(store, account, entries)
     else:
         _show_list(entries, counts)
         _show_report(entries)

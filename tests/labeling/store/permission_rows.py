@@ -261,7 +261,7 @@ RIGHTS = {
         history: record_job
         insights: list_scores read_backlog
         projects: change_limits create list_spending set_state
-        release_verdicts: _read_judged compare_releases count_by_release list_changes load_judged record_change
+        release_verdicts: compare_releases count_by_release
         stored_annotations: import_annotations
         tasks: add set_wanted set_wanted_if_unchanged
     """,

@@ -6,15 +6,11 @@ import make
 import pytest
 from sqlalchemy import event
 
-from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import annotations, dialogues, documents, history
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.release_verdicts import (
     compare_releases,
     count_by_release,
-    list_changes,
-    load_code_turns,
-    record_change,
 )
 
 DAY_S = 86_400
@@ -50,23 +46,6 @@ def test_two_releases_are_compared_where_both_judged(judged: Store) -> None:
     assert compare_releases(judged, "lea", "old", "none").n_dialogues == 0
 
 
-def test_turns_have_probabilities_and_the_answer_of_the_highest_rank(judged: Store) -> None:
-    last: Annotation | None = None
-    for actor, name, found in (
-        ("rob", "d1", [make.finding()]), ("rob", "d2", []), ("rob", "d4", []), ("rob", "d3", []),
-        ("eve", "d3", [make.finding()]),
-    ):  # fmt: skip
-        seen = int(last.id) if last is not None and actor == "eve" else None
-        last = annotations.review(judged, actor, name, f"{actor} {name}", ["C1"], found, expected=seen)
-    turns = load_code_turns(judged, "lea", "old")["C1"]
-    assert turns.n_dialogues == 4
-    assert turns.n_weeks == 3.0
-    assert sorted(turns.turns) == [
-        ("d1", 0.9, True, True), ("d2", 0.9, True, False), ("d3", 0.4, False, True), ("d4", 0.01, False, False),
-    ]  # fmt: skip
-    assert load_code_turns(judged, "lea", "new") == {}, "its verdicts have no probabilities"
-
-
 def test_previews_read_the_newest_by_an_index(judged: Store) -> None:
     """The plans of SQLite for what the pages of releases, taxonomy and policies read."""
     if judged.engine.dialect.name != "sqlite":
@@ -75,7 +54,6 @@ def test_previews_read_the_newest_by_an_index(judged: Store) -> None:
     statements: list[tuple[str, Any]] = []
     event.listen(judged.engine, "before_cursor_execute", lambda *each: statements.append((each[2], each[3])))
     count_by_release(judged, "lea")
-    load_code_turns(judged, "lea", "old")
     compare_releases(judged, "lea", "old", "new")
     documents.list_newest_verdicts(judged, "lea", 9)
     documents.list_newest_dialogues(judged, "lea", 9)
@@ -89,20 +67,10 @@ def test_previews_read_the_newest_by_an_index(judged: Store) -> None:
             if statement.startswith("SELECT") and any(f"FROM {name}" in statement for name in big)
         }
     steps = {statement: step for statement, plan in plans.items() for step in plan}
-    assert len(steps) >= 5
+    assert len(steps) >= 4
     for plan in plans.values():
         assert not [step for step in plan if step.startswith("SCAN") and "INDEX" not in step], plan
         assert not [step for step in plan if "TEMP B-TREE" in step], plan
-
-
-def test_changes_are_recorded_with_a_reason(judged: Store) -> None:
-    record_change(judged, "lea", "promote", "scan-1", "fewer false accusations")
-    record_change(judged, "ada", "refused", "scan-1", "no", "E_RELEASE: damaged")
-    newest, first = list_changes(judged, "lea")
-    assert (first.account, first.action, first.release, first.reason) == (
-        "lea", "promote", "scan-1", "fewer false accusations",
-    )  # fmt: skip
-    assert (newest.action, newest.message) == ("refused", "E_RELEASE: damaged")
 
 
 def test_who_took_a_file_of_a_scoring_job_is_recorded(store: Store) -> None:
