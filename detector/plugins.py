@@ -87,7 +87,6 @@ OWN: dict[str, dict[str, str]] = {
     },
     "dialint.judges": {
         "local": "dialint.detector.engines.judge_local:open_judge",
-        "vllm": "dialint.detector.engines.judge_vllm:open_judge",
         "http": "dialint.detector.engines.judge_http:open_judge",
     },
     "dialint.label_formats": {  # in order of detection: those with the most distinctive fields first

@@ -48,7 +48,6 @@ HOMES = {
     "torch": ("finetune", "detector/engines"),
     "transformers": ("finetune", "detector/engines"),
     "peft": ("finetune", "detector/engines"),
-    "vllm": ("detector/engines",),
     "fastapi": ("app/serving",),
     "streamlit": ("app/console",),
     "crowdkit": ("labeling",),

@@ -15,7 +15,7 @@ from dialint.detector.decide import EVEN
 from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo
-from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
+from dialint.detector.judge.config import JudgeConfig, judge_plugin
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.prompt import PROMPT_VERSION
 from dialint.detector.judge.stage import NO_ROOM, JudgedDetector, StageOptions
@@ -134,12 +134,6 @@ def print_notes(judge: JudgeInfo) -> None:
         )
     for note in judge.notes:
         print_status(note)
-
-
-def can_ask_from_actors(config: JudgeConfig) -> bool:
-    """Whether actors of a cluster open the judge by themselves. vLLM in this process takes a GPU for itself,
-    so it is opened once, here."""
-    return config.judge is not None and parse_judge(config.judge)[0] != "vllm"
 
 
 def describe_options(config: JudgeConfig) -> dict[str, Any]:

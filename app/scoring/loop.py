@@ -31,7 +31,6 @@ from dialint.app.scoring.job import (
     lock_job,
 )
 from dialint.app.scoring.judging import (
-    can_ask_from_actors,
     judge_contract,
     judged_detector,
     print_notes,
@@ -109,7 +108,7 @@ def _run(
     # was killed.
     scorer_context: AbstractContextManager[Detector | None] = nullcontext(detector)
     is_cluster = config.cluster.cluster is not None and detector is None
-    actors_ask = is_cluster and engine is None and can_ask_from_actors(config.judge)
+    actors_ask = is_cluster and engine is None and config.judge.judge is not None
     if is_cluster:
         contract = None
         if actors_ask:  # measured here, so that not every actor does it

@@ -56,9 +56,9 @@ class JudgeConfig:
     """The judge that a scoring job asks after the scan."""
 
     judge: str | None = None
-    """The LLM that reads the dialogues: local:FOLDER, in this process; vllm:FOLDER, in vLLM in this process;
-    http:URL, any OpenAI-compatible server (for instance http://127.0.0.1:8000/v1); or NAME:ARGUMENT, an
-    engine of an installed package. A folder is that of a base model or of `dialint train sft judge`."""
+    """The LLM that reads the dialogues: local:FOLDER, in this process; http:URL, any OpenAI-compatible
+    server (for instance http://127.0.0.1:8000/v1); or NAME:ARGUMENT, an engine of an installed package. A
+    folder is that of a base model or of `dialint train sft judge`."""
 
     judge_model: tuple[str, ...] = ()
     """Name of the model or adapter on the server; without it the only one that the server lists. Several
@@ -114,10 +114,6 @@ class JudgeConfig:
     """Times that each model reads a dialogue; the mean probability of what is listed counts, and the judge is
     measured so too. The first answer is the most probable one, the others are sampled."""
 
-    judge_pack: Annotated[int, Field(ge=1, le=16)] = 1
-    """Short dialogues that are read in one question. It saves tokens where a server caches no prompts, which
-    the closing table shows; words of one dialogue may then influence what is said of another."""
-
     judge_rewrites: bool = False
     """Ask the judge for each wrong turn without its errors as well."""
 
@@ -128,7 +124,7 @@ class JudgeConfig:
     def __post_init__(self) -> None:
         check_ranges(self)
         if self.judge is not None:
-            if parse_judge(self.judge)[0] in ("local", "vllm") and self.judge_model:
+            if parse_judge(self.judge)[0] == "local" and self.judge_model:
                 raise ConfigError("E_OPTION", "--judge-model names a model of a server: --judge http:URL")
         else:
             changed = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
@@ -193,11 +189,9 @@ def parse_judge(value: str) -> tuple[str, str]:
     if name in ("http", "https") and rest.startswith("//"):
         name, rest = "http", value
     if not rest or name not in plugins("dialint.judges"):
-        others = [each for each in plugins("dialint.judges") if each not in ("local", "vllm", "http")]
+        others = [each for each in plugins("dialint.judges") if each not in ("local", "http")]
         more = "".join(f", {each}:..." for each in others)
-        raise ConfigError(
-            "E_OPTION", "--judge: expected local:FOLDER, vllm:FOLDER or http:URL{more}", more=more
-        )
+        raise ConfigError("E_OPTION", "--judge: expected local:FOLDER or http:URL{more}", more=more)
     if name == "http" and ("@" in rest.partition("//")[2].partition("/")[0] or "?" in rest):
         raise ConfigError(
             "E_OPTION", "--judge: a URL with a user or a key in it; keys belong into DIALINT_JUDGE_KEY"

@@ -49,7 +49,6 @@ class Words(Record):
     question: Text
     question_part: Text
     second_look: Text
-    pack: Text
 
     @property
     def fingerprint(self) -> str:

@@ -150,12 +150,6 @@ def second_look_schema(codes: Sequence[str]) -> dict[str, Any]:
     return _object({"notes": {"type": "string"}, "decisions": _array(_object(decision))})
 
 
-def pack_schema(schema: Mapping[str, Any], n: int) -> dict[str, Any]:
-    """The JSON schema of an answer about `n` dialogues, of which `schema` is that about one."""
-    item = _object({"dialogue": _NUMBER, **schema["properties"]})
-    return _object({"dialogues": {"type": "array", "items": item, "minItems": n, "maxItems": n}})
-
-
 def average(readings: Sequence[Reading]) -> tuple[ReadError, ...]:
     """What several readings of one question list together, with the mean of their probabilities, 0 where one
     does not list it: copies of an answer weigh no more than one. Errors of one turn are the same if the code

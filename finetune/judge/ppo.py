@@ -13,7 +13,6 @@ from human preferences; Huang et al. 2024, The N+ implementation details of RLHF
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import field
@@ -72,9 +71,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_function import build_reward_function
 
     require_single_process("train ppo")
-    options = config.options
-    rows, sampled = math.ceil(options.minibatch / options.accumulate), options.questions * options.answers
-    context = prepare(config, "train", rows=rows, sampled=sampled)
+    context = prepare(config, "train")
     questions = context.read_questions("train")
     tokenizer, model = context.prompt.tokenizer, context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)
@@ -115,8 +112,7 @@ def align(
     from dialint.finetune.rl.logprobs import enable_packed_attention
     from dialint.finetune.rl.ppo_trainer import PpoTrainer
     from dialint.finetune.rl.rollouts import PolicyModel
-    from dialint.finetune.train.adapters import unwrap
-    from dialint.finetune.train.memory import recomputes_activations
+    from dialint.finetune.train.adapters import recomputes_activations, unwrap
 
     options, running = config.options, config.running
     attention = unwrap(model).config._attn_implementation

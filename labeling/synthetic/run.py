@@ -38,7 +38,7 @@ from dialint.labeling.synthetic.rules import RULES, Edit, agent_positions, codes
 
 Errors = dict[str, tuple[str, Edit]]  # code and error by the id of the dialogue
 UNUSED_OPTIONS = ("judge_budget", "judge_price", "judge_precision", "min_precision", "judge_detail",
-                  "judge_language", "judge_votes", "judge_pack", "judge_rewrites", "guideline")  # fmt: skip
+                  "judge_language", "judge_votes", "judge_rewrites", "guideline")  # fmt: skip
 
 
 @Parameter(name="*")

@@ -99,7 +99,7 @@ def test_a_package_offers_a_judge(site: Path) -> None:
     config = JudgeConfig(judge="oracle:delphi:2", judge_language="es")
     assert open_judge(config, device="cpu").name == "delphi:2 es cpu"
     assert describe_options(config)["judge_plugin"] == [{"package": "acme-lint", "version": "1.2"}]
-    with pytest.raises(ConfigError, match=r"expected local:FOLDER, vllm:FOLDER or http:URL, oracle:\.\.\."):
+    with pytest.raises(ConfigError, match=r"expected local:FOLDER or http:URL, oracle:\.\.\."):
         JudgeConfig(judge="pythia:x")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import pytest
 from scripted_judge import Answers, ScriptedJudge, listed
 
 from dialint.detector.checks import proof_name
-from dialint.detector.engines.judge_engines import JudgePanel, PackedJudge
+from dialint.detector.engines.judge_engines import JudgePanel
 from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.budget import parse_budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
@@ -229,30 +228,6 @@ def test_judges_that_vote_count_by_their_mean_and_each_answers_its_own_votes() -
     assert only.probability == pytest.approx(0.85)
     assert "judge 'scripted+other': 0.85" in only.reason
     assert [[each.vote for each in judge.requests] for judge in panel.judges] == [[0, 1], [0, 1]]
-
-
-@pytest.mark.parametrize("is_usable", [True, False])
-def test_dialogues_of_one_question_are_told_apart_or_else_read_alone(is_usable: bool) -> None:
-    def answers(request: JudgeRequest) -> list[str]:
-        content = request.messages[-1]["content"]
-        n = content.count('{"dialogue":')
-        own = [json.loads(text) for text in listed(C1)(request)] if "a.txt" in content or n else []
-        if not n:
-            return [json.dumps(own[0] if own else {"notes": "", "errors": []})]
-        entries = [{"dialogue": number, "notes": "", "errors": []} for number in range(1, n + is_usable)]
-        entries[0] |= own[0]
-        return [json.dumps({"dialogues": entries})]
-
-    engine = ScriptedJudge(answers)
-    wrong = DIALOGUE.model_copy(
-        update={"turns": (*DIALOGUE.turns, Turn(index=9, role="customer", text="a.txt"))}
-    )
-    dialogues = [each.model_copy(update={"id": str(n)}) for n, each in enumerate((wrong, DIALOGUE, DIALOGUE))]
-    options = StageOptions(codes=CODES, threshold=0.8, has_second_look=False)
-    verdicts = JudgedDetector(Inner(), PackedJudge(engine, 2), options).verdicts(dialogues)
-    assert [[each.code for each in verdict.findings] for verdict in verdicts] == [["C1"], [], []]
-    assert len(engine.requests) == (2 if is_usable else 4)
-    assert all(verdict.quality is not None for verdict in verdicts)
 
 
 def test_a_failed_second_look_leaves_what_was_read_and_counts() -> None:
