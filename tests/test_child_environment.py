@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,6 @@ from patience import wait_for
 
 from dialint.app.console.system import log_preview
 from dialint.app.scoring.background import Job, ScoreOptions, create_job, make_file
-from dialint.app.serving.server import running_server
 from dialint.app.serving.vllm_command import probe_vllm, server_environment
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import DialintError, WorldError
@@ -52,8 +52,7 @@ def _judge(job: Job) -> None:
 
 def _serve(job: Job) -> None:
     environment = server_environment({}, "key of this server alone")
-    with running_server([sys.executable], environment, job.path / "server.log") as server:
-        server.process.wait()
+    subprocess.run([sys.executable], env=environment, check=True)
 
 
 def _probe(job: Job) -> None:

@@ -1,8 +1,8 @@
 """``dialint serve vllm``: a judge behind vLLM's OpenAI-compatible server, on this machine; ``dialint serve
 api``: `dialint score` by HTTP, and ``dialint serve key``, which makes the keys for it.
 
-The first makes, shows and runs the server's command. `dialint score --judge http:URL` asks it. It neither
-installs vLLM nor starts a server that died again.
+The first makes the server's command, and shows it or becomes it: vLLM gets signals and terminal, and a
+service manager starts it again if it ends. `dialint score --judge http:URL` asks it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from dialint.app.output import print_line, print_status
 from dialint.app.ports import check_port
 from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import Scope, create_key, keys_path, revoke_key
-from dialint.app.serving.server import ServerClient, Stopped, running_server, sample_request
 from dialint.app.serving.vllm_command import (
     VllmConfig,
     format_command,
@@ -30,8 +29,7 @@ from dialint.app.serving.vllm_command import (
     server_options,
     server_variables,
 )
-from dialint.detector.environment import home_folder
-from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import KEY_VARIABLE, read_key
 from dialint.detector.registry import resolve_release
 
@@ -44,7 +42,7 @@ def vllm(
     *,
     config: Annotated[VllmConfig, Parameter(name="*")] = DEFAULT,
     print_: Annotated[bool, Parameter(name="--print")] = False,
-) -> int:
+) -> None:
     """Serve a judge by vLLM.
 
     Parameters
@@ -54,7 +52,6 @@ def vllm(
 
     Raises:
         ConfigError: what is named cannot be served, or not so.
-        WorldError: the server does not start, or ended by itself.
     """
     key, note = read_key(config.key_file, "--key-file")
     if note and not print_:
@@ -75,40 +72,22 @@ def vllm(
     command = server_command(python, version, models, options)
     if print_:
         sys.stdout.write(format_command(command, variables, config.key_file, key is not None) + "\n")
-        return 0
+        return
     check_port(config.host, config.port, "--host")
-    log = config.log if config.log is not None else home_folder() / f"vllm-{config.port}.log"
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.host, config.host)
-    address = f"http://{f'[{host}]' if ':' in host else host}:{config.port}"
-    client = ServerClient(address=address, key=key, timeout_s=config.ready_s)
-    print_status(f"starting {version} with {', '.join(models.served_names)}; its log: {log}")
+    address = f"http://{f'[{host}]' if ':' in host else host}:{config.port}/v1"
     if not config.is_loopback:
         print_status(
             f"{config.host} can be reached from other machines without TLS, and vLLM asks for the key under "
             "/v1 only: put a proxy before it that lets nothing else through"
         )
-    try:
-        with running_server(command, server_environment(variables, key), log) as server:
-            server.wait_ready(client, config.ready_s)
-            for name in models.served_names:
-                try:  # the first question compiles what is compiled at first use
-                    reply = client.ask("/v1/chat/completions", sample_request(name))
-                finally:
-                    server.check_running()
-                if reply.status != 200:
-                    refused = f"{name}: the first question was refused with status {reply.status}"
-                    raise WorldError("E_SERVER", refused)
-            model = f" --judge-model {models.served_names[0]}" if len(models.served_names) > 1 else ""
-            key_option = "" if key is None or os.environ.get(KEY_VARIABLE) else " --judge-key-file FILE"
-            print_line(
-                f"ready: {address}/v1 serves {', '.join(models.served_names)}; dialint score LOG --judge "
-                f"{address}/v1{model}{key_option}"
-            )
-            server.process.wait()
-            server.check_running()
-    except Stopped as stopped:
-        exit_code = stopped.exit_code
-    return exit_code
+    model = f" --judge-model {models.served_names[0]}" if len(models.served_names) > 1 else ""
+    key_option = "" if key is None or os.environ.get(KEY_VARIABLE) else " --judge-key-file FILE"
+    print_status(
+        f"starting {version} at {address} with {', '.join(models.served_names)}; when it is ready: dialint "
+        f"score LOG --judge {address}{model}{key_option}"
+    )
+    os.execve(command[0], command, server_environment(variables, key))
 
 
 def api(*, config: ApiConfig = DEFAULT_API) -> int:

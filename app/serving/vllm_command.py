@@ -88,10 +88,6 @@ class VllmConfig:
     extra: Annotated[str, Parameter(allow_leading_hyphen=True)] = ""
     """Further options of vLLM in one word, such as '--tensor-parallel-size 2 --gpu-memory-utilization 0.5
     --quantization fp8'. They come last and win."""
-    ready_s: Annotated[float, Field(gt=0)] = 900.0
-    """Seconds within which the server must answer."""
-    log: Path | None = None
-    """File for what the server prints; without it vllm-PORT.log in $DIALINT_HOME."""
 
     def __post_init__(self) -> None:
         check_ranges(self)

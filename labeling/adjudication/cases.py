@@ -1,17 +1,15 @@
-"""What follows from answers that agree or do not: tasks for experts, and labels without another review.
+"""Tasks for experts, where answers do not agree or the posterior is not sure.
 
 Experts get a task for each turn with an open question, the highest expected cost of an error first.
 
 A question is open if its posterior is not sure enough or, with `disagreements`, if people disagree at all. An
-expert who works on a case sees everything: verdict, every answer, every label. Questions on which all agree
-become labels in bulk, never gold: nobody decided, and a crowd can be wrong together.
+expert who works on a case sees everything: verdict, every answer, every label.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
@@ -20,7 +18,6 @@ from dialint.detector.errors import ConfigError, Message
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
-from dialint.labeling.aggregation.store_labels import to_label, write_labels
 from dialint.labeling.queue.routing_policy import SeverityWeights
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.permissions import require_permission
@@ -28,8 +25,8 @@ from dialint.labeling.store.projects import get_project, list_names
 from dialint.labeling.store.records import NewTask
 from dialint.labeling.store.tasks import add_all
 
-MAX_LISTED, N_PREVIEWED = 3, 10
-"""Questions that a task's reason lists, and that a preview shows, at most."""
+MAX_LISTED = 3
+"""Questions that a task's reason lists, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,80 +139,3 @@ def _summary(questions: Collection[QuestionPosterior]) -> str:
     )
     more = len(questions) - MAX_LISTED
     return f"{listed} and {more} more" if more > 0 else listed
-
-
-@dataclass(frozen=True, kw_only=True)
-class AcceptConfig:
-    """Which questions are accepted in bulk."""
-
-    project: str | None = None
-    """Project of the answers; without one all answers in the store."""
-    minimum: Annotated[int, Field(ge=1)] = 2
-    """Minimum number of people who answered, all of them alike."""
-    sure: Annotated[float, Field(ge=0.5, le=1)] = 0.8
-    """Minimum probability of their answer in the joint posterior, which includes the model's score."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
-
-@dataclass(frozen=True)
-class AcceptCounts:
-    """Number of undecided `questions`, of those on which all agree that the error is there (`yes`) or is
-    not (`no`), and of `labels` written: a no is written only over an existing label."""
-
-    questions: int
-    yes: int
-    no: int
-    labels: int
-
-
-@dataclass(frozen=True)
-class AcceptPreview:
-    """What would be accepted: its `counts`, with no label written, and a random `sample` of the questions."""
-
-    counts: AcceptCounts
-    sample: tuple[QuestionPosterior, ...]
-
-
-def preview_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy) -> AcceptPreview:
-    """Count the questions on which all agree, and draw `N_PREVIEWED` of them at random, errors first.
-
-    Raises:
-        ConfigError: nobody has answered anything.
-    """
-    chosen, counts = _select(store, actor, config, taxonomy)
-    sample = random.Random(0).sample(chosen, min(N_PREVIEWED, len(chosen)))
-    sample.sort(key=lambda one: (one.n_yes == 0, one.code, one.dialogue, one.turn))
-    return AcceptPreview(counts, tuple(sample))
-
-
-def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy) -> AcceptCounts:
-    """Write labels of probability 1 or 0 for the questions on which all agree.
-
-    Raises:
-        ConfigError: nobody has answered anything.
-    """
-    chosen, counts = _select(store, actor, config, taxonomy)
-    labels = [to_label(posterior, "agreed", float(posterior.n_yes > 0)) for posterior in chosen]
-    n = write_labels(store, actor, [label for label in labels if label.probability])
-    n += write_labels(store, actor, [label for label in labels if not label.probability], only_existing=True)
-    return replace(counts, labels=n)
-
-
-def _select(
-    store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy
-) -> tuple[list[QuestionPosterior], AcceptCounts]:
-    """The undecided questions on which enough people agree, all of them, and the posterior is sure enough."""
-    store.read(lambda transaction: require_permission(transaction, actor, "plan"))
-    posteriors = load_posteriors(store, actor, config.project, taxonomy)
-    undecided = [posterior for posterior in posteriors if not posterior.gold]
-    chosen = [
-        posterior
-        for posterior in undecided
-        if posterior.unanimous
-        and posterior.n_labelers >= config.minimum
-        and (posterior.probability if posterior.n_yes else 1.0 - posterior.probability) >= config.sure
-    ]
-    yes = sum(posterior.n_yes > 0 for posterior in chosen)
-    return chosen, AcceptCounts(len(undecided), yes, len(chosen) - yes, 0)

@@ -24,7 +24,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import list_labelled_codes
 from dialint.labeling.store.dialogues import write_labels as put
 
-METHODS_BY_TRUST = ("expert", "agreed", "joint")
+METHODS_BY_TRUST = ("expert", "joint")
 """The most trusted first."""
 BATCH_SIZE = 500
 SURE_CONFIDENCE = 0.95

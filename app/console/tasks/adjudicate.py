@@ -24,8 +24,8 @@ from dialint.app.console.tasks.cases import (
     evidence,
     list_questions,
     load_draft,
-    show_lead_forms,
     show_queue,
+    show_sending,
     submit_decision,
     suggest_decision,
     turn_text,
@@ -108,7 +108,7 @@ def adjudicate_page(store: Store, account: Account) -> None:
     else:
         show_queue(store, account, project)
     if has_permission(account, "plan"):
-        show_lead_forms(store, account, project, taxonomy)
+        show_sending(store, account, project, taxonomy)
 
 
 def _open_case(store: Store, account: Account, lease: Lease, taxonomy: Taxonomy) -> CaseSession:
@@ -185,8 +185,6 @@ def _show_question(session: CaseSession, question: CodeQuestion) -> None:
         text = _("Posterior {probability}: joint method, {n} people and the model.")
         if label.method == "expert":
             text = _("Decided before: {probability}, by an expert.")
-        elif label.method == "agreed":
-            text = _("Accepted in bulk: {probability}, all {n} people agreed.")
         text = text.format(probability=show_percent(label.probability), n=label.n_labelers)
         st.caption(safe_markdown(text))
     with st.container(horizontal=True):

@@ -1,5 +1,5 @@
-"""The cases of the Adjudicate page: the queue, what a lead does there (send questions to experts, accept in
-bulk what all agree on), and an expert's decision while it is made, which is kept as a draft in the store.
+"""The cases of the Adjudicate page: the queue, the form by which a lead sends questions to experts, and an
+expert's decision while it is made, which is kept as a draft in the store.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import streamlit as st
 from pydantic import Field, ValidationError
 
-from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
+from dialint.app.console.i18n import _, paragraph, show_number, show_percent
 from dialint.app.console.messages import report_refusals, set_notice
 from dialint.app.console.tables import dialogue_cell, select, show_table
 from dialint.app.console.tasks.answer import Selection, make_finding
@@ -19,11 +19,8 @@ from dialint.detector.errors import DialintError
 from dialint.detector.records import Finding, Label, Record, Severity
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.adjudication.cases import (
-    AcceptConfig,
     AdjudicateConfig,
-    accept_agreed,
     adjudicate,
-    preview_agreed,
 )
 from dialint.labeling.aggregation.store_labels import select_surest
 from dialint.labeling.store import expert_cases, leases, projects, task_view
@@ -71,22 +68,10 @@ def show_queue(store: Store, account: Account, project: str) -> None:
     st.caption(paragraph("The cost is the probability"))
 
 
-def show_lead_forms(store: Store, account: Account, into: str | None, taxonomy: Taxonomy) -> None:
-    """Send open questions to experts, and accept in bulk."""
+def show_sending(store: Store, account: Account, into: str | None, taxonomy: Taxonomy) -> None:
+    """Send open questions to experts."""
     listed = projects.list_projects(store, account.id)
-    by_id = {each.id: each for each, _state in listed if each.purpose in ("label", "review")}
-    left, right = st.columns(2, gap="medium")
-    with left, st.container(border=True):
-        st.markdown(f"**{safe_markdown(_('Send to experts'))}**")
-        _send_form(store, account, into, by_id, taxonomy)
-    with right, st.container(border=True):
-        st.markdown(f"**{safe_markdown(_('Accept in bulk what all agree on'))}**")
-        _accept_form(store, account, by_id, taxonomy)
-
-
-def _send_form(
-    store: Store, account: Account, into: str | None, sources: dict[str, Project], taxonomy: Taxonomy
-) -> None:
+    sources = {each.id: each for each, _state in listed if each.purpose in ("label", "review")}
     source = select(
         _("Answers of"), list(sources), "send source",
         help=_("A question is open if its posterior is not sure enough, or if people disagree."),
@@ -111,71 +96,6 @@ def _send_form(
             set_notice("adjudicate", "success", text)
 
     st.button(_("Send open questions"), key="send cases", on_click=send, disabled=source is None)
-
-
-def _accept_form(store: Store, account: Account, sources: dict[str, Project], taxonomy: Taxonomy) -> None:
-    source = select(_("Answers of"), list(sources), "accept source")
-    with st.container(horizontal=True):
-        select(_("People, at least"), (2, 3, 4, 5), "accept minimum", width=150)
-        select(_("Posterior, at least"), SURENESS, "accept sure", show_percent, width=170)
-
-    def config() -> AcceptConfig:
-        """What is chosen now: a callback may come before the run that draws the choice."""
-        chosen = st.session_state
-        return AcceptConfig(
-            project=chosen["accept source"], minimum=chosen["accept minimum"], sure=chosen["accept sure"]
-        )
-
-    def preview() -> None:
-        with report_refusals("adjudicate"):
-            chosen = config()
-            st.session_state["accept preview"] = (chosen, preview_agreed(store, account.id, chosen, taxonomy))
-
-    def accept() -> None:
-        with report_refusals("adjudicate"):
-            chosen = config()
-            if st.session_state.pop("accept preview", (None,))[0] != chosen:
-                set_notice("adjudicate", "info", _("The choice has changed: preview it first."))
-                return
-            counts = accept_agreed(store, account.id, chosen, taxonomy)
-            kind, text = "info", _("Nothing was written: all agree on no question any more.")
-            if counts.labels:
-                kind = "success"
-                text = ngettext("{n} label was written.", "{n} labels were written.", counts.labels)
-            elif counts.yes + counts.no:
-                text = ngettext(
-                    "Nothing needed writing: on the {n} question on which all agree, nobody sees an error, "
-                    "and a turn without a label counts as free of it.",
-                    "Nothing needed writing: on the {n} questions on which all agree, nobody sees an error, "
-                    "and a turn without a label counts as free of it.",
-                    counts.no,
-                )
-            set_notice("adjudicate", kind, text)
-
-    st.button(_("Preview"), key="accept preview button", on_click=preview, disabled=source is None)
-    chosen, found = st.session_state.get("accept preview", (None, None))
-    if found is None or chosen != config():
-        return
-    counts = found.counts
-    text = _("All agree on {n} of {of} undecided questions: {yes} errors, {no} without.").format(
-        n=show_number(counts.yes + counts.no), of=show_number(counts.questions), yes=show_number(counts.yes),
-        no=show_number(counts.no),
-    )  # fmt: skip
-    st.caption(safe_markdown(text))
-    if found.sample:
-        st.caption(_("A random sample of them; read a few before you accept."))
-        rows = [
-            (
-                dialogue_cell(one.dialogue), str(one.turn), one.code, _("yes") if one.n_yes else _("no"),
-                str(one.n_labelers), show_percent(one.probability),
-            )
-            for one in found.sample
-        ]  # fmt: skip
-        headings = (_("Dialogue"), _("Turn"), _("Code"), _("Answer"), _("People"), _("Posterior"))
-        show_table(headings, rows)
-    st.button(
-        _("Accept them"), key="accept", type="primary", on_click=accept, disabled=not counts.yes + counts.no
-    )
 
 
 Answer = Literal["yes", "no", "not applicable"]

@@ -1,21 +1,13 @@
 """Stands in for vLLM's server: the options, routes and answers that `dialint serve` and `release` rely on.
 
-Run as ``vllm.entrypoints.cli.main serve MODEL ...`` by the fixtures, which copy it there. VLLM_FAKE_MODE changes
-it: ``fail`` ends at once, ``deaf`` ignores SIGTERM, ``never`` is never healthy, ``die`` ends after the first
-question. Each answer names the folder of the adapter that gave it, as it was when the request came.
+Each answer names the folder of the adapter that gave it, as it was when the request came.
 """
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-
-MODE = os.environ.get("VLLM_FAKE_MODE", "")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -40,7 +32,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/health":
-            self.reply(503 if MODE == "never" else 200, {})
+            self.reply(200, {})
         elif not self.keyed():
             self.reply(401, {"error": "Unauthorized"})
         elif self.path == "/v1/models":
@@ -81,32 +73,3 @@ class Handler(BaseHTTPRequestHandler):
         text = f'{{"verdict":"no_error","probability":{0.05 if acts else 0.5}}}'
         choices = [{"message": {"content": text}, "finish_reason": "stop"}]
         self.reply(200, {"model": name, "folder": folder, "choices": choices})
-        if MODE == "die":
-            os._exit(7)
-
-
-def main(words: list[str]) -> None:
-    if MODE == "fail":
-        print("ValueError: the model's weights are\x1b[31m too large")
-        sys.exit(1)
-    if MODE == "deaf":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    print("worker", worker.pid, flush=True)
-    options: dict[str, list[str]] = {}
-    for word in words:
-        if word.startswith("--"):
-            options[word] = []
-        elif options:
-            options[list(options)[-1]].append(word)
-    Handler.names = options["--served-model-name"]
-    Handler.adapters = dict(each.split("=", 1) for each in options.get("--lora-modules", []))
-    server = ThreadingHTTPServer((options["--host"][0], int(options["--port"][0])), Handler)
-    if MODE != "deaf":
-        signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
-    server.serve_forever()
-
-
-if __name__ == "__main__":
-    assert sys.argv[1] == "serve", sys.argv
-    main(sys.argv[2:])

@@ -8,13 +8,9 @@ from answering import answer_all, claim, make_project
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.adjudication import cases
 from dialint.labeling.adjudication.cases import (
-    AcceptConfig,
     AdjudicateConfig,
-    accept_agreed,
     adjudicate,
-    preview_agreed,
 )
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store, select_surest
 from dialint.labeling.store import annotations, dialogues, gold, leases, projects, tasks
@@ -136,29 +132,6 @@ def test_a_task_of_labelers_is_no_case(answered: Store) -> None:
         load_case(answered, "eve", row.id)
 
 
-def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None:
-    """All agree on 8 questions: T1 nowhere (5), C1 in d1, not in d2 and d4."""
-    config = AcceptConfig(project="p", minimum=3, sure=0.7)
-    dry = preview_agreed(answered, "lea", config, TAXONOMY).counts
-    assert (dry.questions, dry.yes, dry.labels) == (10, 1, 0)
-    assert dry.no == 7
-    assert dialogues.list_labels(answered, "rob", "d1") == ()
-    aggregate_store(answered, "lea", SETTLE, TAXONOMY)
-    done = accept_agreed(answered, "lea", config, TAXONOMY)
-    assert (done.yes, done.no) == (dry.yes, dry.no)
-    best = {
-        name: next(select_surest(dialogues.list_labels(answered, "rob", name))) for name in ("d1", "d2", "d3")
-    }
-    assert {name: (one.method, one.probability) for name, one in best.items() if name != "d3"} == {
-        "d1": ("agreed", 1.0), "d2": ("agreed", 0.0),
-    }  # fmt: skip
-    assert best["d3"].method == "joint"
-    assert gold.list_gold(answered, "eve") == ()
-    assert preview_agreed(answered, "lea", AcceptConfig(project="p", minimum=4), TAXONOMY).counts.yes == 0
-    with pytest.raises(NotAllowed):
-        accept_agreed(answered, "eve", config, TAXONOMY)
-
-
 def test_what_is_not_applicable_becomes_no_gold(answered: Store) -> None:
     adjudicate(answered, "lea", DISPUTED, TAXONOMY)
     lease = claim(answered, "emil", "e")
@@ -169,17 +142,3 @@ def test_what_is_not_applicable_becomes_no_gold(answered: Store) -> None:
     decide_case(answered, "emil", *arguments, not_applicable=["T1"])
     known = {one.code: one.present for one in gold.list_gold(answered, "eve")}
     assert known == {"C1": True}
-
-
-def test_a_sample_is_drawn_before_anything_is_accepted(
-    answered: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = AcceptConfig(project="p", minimum=3, sure=0.5)
-    monkeypatch.setattr(cases, "N_PREVIEWED", 4)
-    preview = preview_agreed(answered, "lea", config, TAXONOMY)
-    assert len(preview.sample) == 4 < preview.counts.yes + preview.counts.no
-    assert all(one.unanimous and one.n_labelers == 3 for one in preview.sample)
-    assert preview_agreed(answered, "lea", config, TAXONOMY) == preview, "the same sample again"
-    assert dialogues.list_labels(answered, "rob", "d1") == ()
-    with pytest.raises(NotAllowed):
-        preview_agreed(answered, "rob", config, TAXONOMY)

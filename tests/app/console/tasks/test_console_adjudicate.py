@@ -1,4 +1,4 @@
-"""The Adjudicate page: the queue takes nothing, a case is decided code by code, leads fill and accept."""
+"""The Adjudicate page: the queue takes nothing, a case is decided code by code, leads fill it."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from console_records import add_account, make_finding
 
-from dialint.labeling.store import annotations, dialogues, gold, leases, projects, task_view
+from dialint.labeling.store import annotations, gold, leases, projects, task_view
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.tasks import count_tasks
 
@@ -105,20 +105,6 @@ def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store,
     assert leases.find_held(disputed, "eve", "adjudication") is None
 
 
-def test_a_lead_accepts_what_all_agree_on_after_a_look(disputed: Store, open_page: Open) -> None:
-    page = open_page("lea", at="Adjudicate").choose("Answers of", "to label", 1).press("Preview")
-    assert "All agree on" in page.words
-    sample = page.test.table[-1].value.to_dict("records")
-    assert sample
-    assert {row["People"] for row in sample} == {"2"}
-    assert dialogues.list_labels(disputed, "rob", "d3") == ()
-    page.press("Accept them")
-    (kept,) = dialogues.list_labels(disputed, "rob", "d5") or (None,)
-    assert kept is None, "all agree that nothing is wrong in it"
-    assert "Nothing needed writing: on the" in page.text
-    assert "nobody sees an error" in page.words
-
-
 def test_what_is_chosen_together_with_a_click_counts(disputed: Store, open_page: Open) -> None:
     """A browser may send a choice and the click after it in one: the callback comes before the run of the page
     that draws the choice."""
@@ -127,14 +113,6 @@ def test_what_is_chosen_together_with_a_click_counts(disputed: Store, open_page:
     page.test.selectbox(key="send source").set_value("to label")
     page.press("Send open questions")
     assert count_tasks(disputed, "lea", "adjudication")["main"]["open"] >= 1
-    page = open_page("lea", at="Adjudicate")
-    page.test.selectbox(key="accept source").set_value("to label")
-    page.press("Preview")
-    assert "All agree on" in page.words
-    page.test.selectbox(key="accept minimum").set_value(3)
-    page.press("Accept them")
-    assert "The choice has changed: preview it first." in page.text
-
     page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Yes, an error")
     (words,) = (each for each in page.test.selectbox if each.key and each.key.endswith(":span"))
     words.set_value((0, 14))
