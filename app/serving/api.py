@@ -57,12 +57,12 @@ from dialint.app.scoring.background import (
     make_file,
     stop_all,
 )
+from dialint.app.scoring.metrics import ApiMetrics
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import resolve_scan, select_reported
 from dialint.app.scoring.summary import Tally
 from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import Key, KeyRing, keys_path, read_keys
-from dialint.app.serving.api_metrics import ApiMetrics
 from dialint.app.serving.api_records import JobResponse, Problem, TurnsRequest, TurnsResponse
 from dialint.app.serving.api_requests import (
     LogHandler,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
     from starlette.types import Message as Event
 
-    from dialint.app.serving.api_metrics import ApiMetrics
+    from dialint.app.scoring.metrics import ApiMetrics
 
 BODY_S = 20.0
 MIN_BYTES_PER_S = 50_000

@@ -49,7 +49,7 @@ from dialint.finetune.decoder.text import (
 )
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.adapters import require_positions
-from dialint.finetune.train.finite import validate_finite
+from dialint.finetune.train.checkpoint import validate_finite
 from dialint.finetune.train.lineage import TRAINING, config_to_dict, job_of_config, render_template
 from dialint.finetune.train.options import RunOptions
 

@@ -23,7 +23,7 @@ from transformers import PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 from dialint.detector.engines import packed
 from dialint.finetune.decoder.text import Piece
 from dialint.finetune.decoder.tokenizer import BEGIN, CONTROL, END, PAD
-from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.checkpoint import validate_loss
 from dialint.finetune.train.loop import (
     Evaluation,
     StepOutput,

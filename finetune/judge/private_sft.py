@@ -30,14 +30,14 @@ from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.labelled import LabelledQuestion
-from dialint.finetune.judge.sft_trainer import evaluate_answers, tokenize_questions
+from dialint.finetune.judge.trl_trainers import evaluate_answers, tokenize_questions
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.train.adapters import (
     enable_gradient_checkpointing,
     recomputes_activations,
     require_positions,
 )
-from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.checkpoint import validate_loss
 from dialint.finetune.train.loop import (
     Evaluation,
     StepOutput,

@@ -104,7 +104,7 @@ def _train(
     from trl import SFTConfig
 
     from dialint.detector.engines.judge_local import LocalJudge
-    from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, tokenize_questions
+    from dialint.finetune.judge.trl_trainers import JudgeSFTTrainer, tokenize_questions
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
     make_output_folder(config.out)

@@ -23,7 +23,7 @@ from dialint.finetune.rl.ppo_math import (
     value_loss,
 )
 from dialint.finetune.rl.rollouts import Batch, PolicyModel, RewardFn, roll_out
-from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.checkpoint import validate_loss
 from dialint.finetune.train.loop import (
     MAX_NORM,
     StepOutput,

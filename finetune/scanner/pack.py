@@ -42,14 +42,14 @@ from dialint.eval.calibration import MIN_ERRORS, fit_contract, with_recall
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
 from dialint.finetune.scanner.calibrate import (
+    KeptScores,
     calibrate_natural,
     code_units,
     scan_examples,
 )
-from dialint.finetune.scanner.kept_scores import KeptScores
 from dialint.finetune.scanner.model_card import SETS, model_card
 from dialint.finetune.scanner.trained import ScannerManifest
-from dialint.finetune.train.finite import save_weights, validate_finite
+from dialint.finetune.train.checkpoint import save_weights, validate_finite
 from dialint.finetune.train.lineage import TRAINING
 
 UNKNOWN_BASE = "unknown"

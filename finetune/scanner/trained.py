@@ -26,7 +26,7 @@ from dialint.detector.render import RenderConfig, Renderer
 from dialint.detector.scanner import Scanner
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.backbone import BaseModel, init_model
-from dialint.finetune.train.finite import save_weights
+from dialint.finetune.train.checkpoint import save_weights
 from dialint.finetune.train.lineage import LIBRARIES, TRAINING, config_to_dict, git_commit
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dialint.detector.engines.base_models import BASE_FILE, ModelSource, load_ad
 from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
-from dialint.finetune.train.finite import validate_finite
+from dialint.finetune.train.checkpoint import validate_finite
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:

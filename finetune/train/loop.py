@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.environment import require_library
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.checkpoint import validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog, Progress
 from dialint.finetune.train.options import Optimizer, RunOptions
 

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Literal
 from cyclopts import Parameter
 from dialint.detector.artifacts import write_manifest
-from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.checkpoint import validate_loss
 
 @Parameter(name="*")
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""The Admin page, and its views of accounts: users, their roles and passwords, and linked identities.
+"""The Admin page, and its views of accounts (users, their roles and passwords, linked identities) and of
+gold: known answers, of which control tasks are made.
 
 Leads see what they may do; the store decides each time. Only the view that is chosen is computed.
 """
@@ -7,24 +8,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import get_args
+from functools import partial
+from typing import Literal, get_args
 
 import streamlit as st
 
 from dialint.app.console.i18n import N_, _, from_ms, ngettext, paragraph, role_name, show_time, status_name
 from dialint.app.console.messages import ADMIN, attempt, set_secret, show_admin_notices
 from dialint.app.console.sessions import PROVIDER_VARIABLE, SESSIONS
-from dialint.app.console.system.gold import show_gold
+from dialint.app.console.system.admin import show_gold
 from dialint.app.console.system.projects import show_budgets, show_projects
 from dialint.app.console.system.retention import show_audit, show_retention
-from dialint.app.console.tables import choose_rows, choose_view, select, show_table, split_commas
+from dialint.app.console.tables import (
+    choose_rows,
+    choose_view,
+    dialogue_cell,
+    select,
+    show_table,
+    split_commas,
+)
 from dialint.app.console.text import safe_markdown
 from dialint.app.store_session import one_time_password
-from dialint.labeling.store import accounts, authentication
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store import accounts, authentication, gold, projects
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.authentication import Identity
+from dialint.labeling.store.gold import parse_gold_lines
 from dialint.labeling.store.permissions import ROLES, Permission, has_permission
-from dialint.labeling.store.records import Account, AccountRole, Status
+from dialint.labeling.store.records import Account, AccountRole, Gold, Status
+from dialint.labeling.store.tasks import add_control_tasks
 
 TAB = "tab"
 """Parameter of the address that names a view."""
@@ -208,3 +220,126 @@ def admin_page(store: Store, account: Account) -> None:
         st.query_params[TAB] = view
     show_admin_notices()
     VIEWS[view][2](store, account)
+
+
+OPENED = "gold opened"
+
+
+def show_gold(store: Store, account: Account) -> None:
+    """The gold, its doubts, and ways to add, retire and use it."""
+    st.caption(
+        _("Whoever reads the known answers of a dialogue no longer answers it blind: the store notes it.")
+    )
+    table, forms = st.columns([7, 5], gap="medium")
+    with table:
+        if st.session_state.get(OPENED):
+            _show_list(store, account)
+        else:
+            show = partial(st.session_state.update, {OPENED: True})
+            st.button(_("Show the known answers"), key="open gold", on_click=show)
+    with forms:
+        _show_import(store, account)
+        if has_permission(account, "plan"):
+            _show_tasks(store, account)
+
+
+def _show_list(store: Store, account: Account) -> None:
+    rows, doubted = gold.list_gold(store, account.id, retired=True), gold.list_doubted(store, account.id)
+    views = {"all": _("All"), "doubt": _("In doubt"), "retired": _("Retired")}
+    sources = {"expert": _("an expert"), "injected": _("an inserted error"), "appeal": _("an appeal")}
+    view = choose_view(views, "gold view", "doubt" if doubted else "all")
+    visible = [one for one in rows if view == "all" or (one.doubt if view == "doubt" else one.retired)]
+    show_table(
+        (_("Dialogue"), _("Turn"), _("Code"), _("Error"), _("Source"), _("State"), _("Doubt or reason")),
+        (
+            (
+                dialogue_cell(one.dialogue), str(one.turn), one.code, _("yes") if one.present else _("no"),
+                sources[one.source],
+                _("retired") if one.retired else _("in doubt") if one.doubt else _("in use"),
+                one.doubt or one.reason or "",
+            )
+            for one in choose_rows(visible, "gold page")
+        ),
+    )  # fmt: skip
+    st.caption(safe_markdown(ngettext("{n} known answer", "{n} known answers", len(visible))))
+    if doubted:
+        _show_decision(store, account, doubted)
+    if rows and has_permission(account, "plan"):
+        _show_use(store, account, rows)
+
+
+def _show_decision(store: Store, account: Account, doubted: tuple[Gold, ...]) -> None:
+    with st.form("decide gold"):
+        st.markdown(f"**{safe_markdown(_('Decide what is in doubt'))}**")
+        names = {each: f"{each.dialogue} · {each.turn} · {each.code}: {each.doubt}" for each in doubted}
+        one = select(_("Known answer"), names, "gold doubted")
+        answers = {True: _("The error is there"), False: _("There is no such error")}
+        present = st.radio(
+            _("Decision"), [True, False], index=0 if one.present else 1, horizontal=True, key="gold present",
+            format_func=lambda each: safe_markdown(answers[each]),
+        )  # fmt: skip
+        reason = st.text_input(_("Reason"), max_chars=500, key="gold reason")
+        if st.form_submit_button(_("Decide"), type="primary"):
+            with attempt(ADMIN) as done:
+                gold.decide_gold(
+                    store, account.id, one.dialogue, one.turn, one.code, present=bool(present), reason=reason
+                )
+                done(_("It was decided, and grades again."))
+
+
+def _show_use(store: Store, account: Account, rows: tuple[Gold, ...]) -> None:
+    retired: dict[str, bool] = {}
+    for one in rows:
+        retired[one.dialogue] = retired.get(one.dialogue, True) and one.retired
+    with st.container(border=True):
+        st.markdown(f"**{safe_markdown(_('Retire a dialogue, or bring it back'))}**")
+        name = select(_("Dialogue"), list(retired), "gold dialogue")
+        if retired[name]:
+            if st.button(_("Use it again"), key="restore gold"):
+                with attempt(ADMIN) as done:
+                    gold.restore_gold(store, account.id, name)
+                    done(_("{name} is used again.").format(name=name))
+        elif st.button(
+            _("Retire it"), key="retire gold",
+            help=_("It is no longer shown in control tasks; its answers still grade those that were given."),
+        ):  # fmt: skip
+            with attempt(ADMIN) as done:
+                gold.retire_gold(store, account.id, name)
+                done(_("{name} is retired.").format(name=name))
+
+
+def _show_import(store: Store, account: Account) -> None:
+    with st.form("import gold", clear_on_submit=False):
+        st.markdown(f"**{safe_markdown(_('Add known answers'))}**")
+        text = st.text_area(
+            _("JSON lines"), height=120, max_chars=1_000_000, key="gold lines",
+            placeholder='{"dialogue_id": "d1", "turn": 3, "code": "C1", "present": true, "reason": "…"}',
+            help=paragraph("One line for each dialogue"),
+        )  # fmt: skip
+        replace = st.checkbox(_("Overwrite answers that say otherwise"), key="gold replace")
+        if st.form_submit_button(_("Add"), type="primary"):
+            with attempt(ADMIN) as done:
+                counts = gold.import_gold(
+                    store, account.id, parse_gold_lines(text, load_taxonomy()), replace=replace
+                )
+                template = _("{new} new, {replaced} replaced, {unchanged} unchanged.")
+                done(template.format(new=counts.new, replaced=counts.replaced, unchanged=counts.unchanged))
+
+
+def _show_tasks(store: Store, account: Account) -> None:
+    names = [project.id for project, state in projects.list_projects(store, account.id) if state == "open"]
+    if not names:
+        return
+    pools: dict[Literal["control", "exam"], str] = {
+        "control": _("control tasks, mixed into the work"),
+        "exam": _("an exam, for accounts in training"),
+    }
+    with st.form("gold tasks"):
+        st.markdown(f"**{safe_markdown(_('Make tasks of the gold'))}**")
+        left, right = st.columns(2)
+        name = select(_("Project"), names, "gold project", at=left)
+        pool = select(_("As"), pools, "gold pool", at=right)
+        if st.form_submit_button(_("Make tasks")):
+            with attempt(ADMIN) as done:
+                n = add_control_tasks(store, account.id, name, pool=pool)
+                done(ngettext("{n} task was added.", "{n} tasks were added.", n))

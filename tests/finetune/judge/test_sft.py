@@ -20,7 +20,7 @@ from dialint.detector.judge.reading import format_reading
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.labelled import SelectionConfig, ask_about, read_labelled, target_reading
 from dialint.finetune.judge.sft import SftJudgeConfig, run
-from dialint.finetune.judge.sft_trainer import evaluate_answers, tokenize_questions
+from dialint.finetune.judge.trl_trainers import evaluate_answers, tokenize_questions
 from dialint.finetune.train import hf_trainer
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions

@@ -11,10 +11,10 @@ import trl
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer
 from dialint.finetune.judge.trl_trainers import (
     JudgeDPOTrainer,
     JudgeGRPOTrainer,
+    JudgeSFTTrainer,
 )
 from dialint.finetune.rewards.reward_trainer import JudgeRewardTrainer
 

@@ -10,8 +10,8 @@ import pytest
 
 from dialint.detector.render import Rendered, Slot
 from dialint.detector.scanner import WindowScores
-from dialint.finetune.scanner import kept_scores
-from dialint.finetune.scanner.kept_scores import KeptScores
+from dialint.finetune.scanner import calibrate
+from dialint.finetune.scanner.calibrate import KeptScores
 
 
 class _Engine:
@@ -46,7 +46,7 @@ def _window(*ids: int, turns: tuple[int, ...] = (1,)) -> Rendered:
 
 
 def test_no_window_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_scores, "CHUNK", 2)
+    monkeypatch.setattr(calibrate, "CHUNK", 2)
     windows = [
         _window(5, 6, 7),
         _window(1),

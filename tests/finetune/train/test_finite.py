@@ -16,7 +16,7 @@ from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
 from dialint.finetune.scanner.trained import read_scanner, write_scanner
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.finite import save_weights, validate_finite, validate_loss
+from dialint.finetune.train.checkpoint import save_weights, validate_finite, validate_loss
 from dialint.finetune.train.options import RunOptions
 
 
