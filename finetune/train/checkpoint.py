@@ -1,5 +1,5 @@
-"""Checkpoints: a folder for each, sealed by a manifest that is written last. Losses, gradients and weights that
-are not finite end a training, and nothing of them is saved.
+"""Checkpoints: a folder for each, sealed by a manifest that is written last. Losses, gradients and weights
+that are not finite end a training, and nothing of them is saved.
 
 A run resumes from the newest sealed checkpoint of its own job; an unsealed one, which a killed run left, is
 removed. The sha256 of every file is verified before it is read, and tensors are loaded without running code.

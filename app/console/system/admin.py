@@ -16,7 +16,6 @@ import streamlit as st
 from dialint.app.console.i18n import N_, _, from_ms, ngettext, paragraph, role_name, show_time, status_name
 from dialint.app.console.messages import ADMIN, attempt, set_secret, show_admin_notices
 from dialint.app.console.sessions import PROVIDER_VARIABLE, SESSIONS
-from dialint.app.console.system.admin import show_gold
 from dialint.app.console.system.projects import show_budgets, show_projects
 from dialint.app.console.system.retention import show_audit, show_retention
 from dialint.app.console.tables import (
