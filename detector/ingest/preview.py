@@ -121,7 +121,7 @@ def _describe(source: Source, detected: DetectedFormat, config: ReadConfig) -> P
         columns = Columns.of(header, config)
         return None if isinstance(columns, Message) else _of_columns(source, detected, columns, records)
     name = detected.shape.name
-    is_sure = detected.framing in ("rows", "text") or detected.split in ("members", "lists")
+    is_sure = detected.framing in ("rows", "text") or detected.split == "lists"
     if not is_sure and not any(map(detected.shape.matches, _sample(source, detected, config))):
         return None
     if detected.text is not None:

@@ -195,32 +195,6 @@ def show_identities(store: Store, account: Account) -> None:
                         done(text.format(name=chosen.account))
 
 
-VIEWS: dict[str, tuple[str, Permission, Callable[[Store, Account], None]]] = {
-    "users": (N_("Users"), "discipline", show_users),
-    "projects": (N_("Projects"), "plan", show_projects),
-    "budgets": (N_("Budgets"), "plan", show_budgets),
-    "gold": (N_("Gold"), "decide", show_gold),
-    "retention": (N_("Retention"), "administer", show_retention),
-    "audit": (N_("Audit log"), "administer", show_audit),
-    "sign-in": (N_("Single sign-on"), "administer", show_identities),
-}
-"""The parts of the page: the title, the right that shows it, and its function."""
-
-
-def admin_page(store: Store, account: Account) -> None:
-    """Show the page to `account`."""
-    st.subheader(_("Admin"), anchor=False)
-    titles = {
-        name: _(title) for name, (title, right, _show) in VIEWS.items() if has_permission(account, right)
-    }
-    requested = st.query_params.get(TAB, "users")
-    view = choose_view(titles, "admin view", requested if requested in titles else None)
-    if view != requested:
-        st.query_params[TAB] = view
-    show_admin_notices()
-    VIEWS[view][2](store, account)
-
-
 OPENED = "gold opened"
 
 
@@ -342,3 +316,29 @@ def _show_tasks(store: Store, account: Account) -> None:
             with attempt(ADMIN) as done:
                 n = add_control_tasks(store, account.id, name, pool=pool)
                 done(ngettext("{n} task was added.", "{n} tasks were added.", n))
+
+
+VIEWS: dict[str, tuple[str, Permission, Callable[[Store, Account], None]]] = {
+    "users": (N_("Users"), "discipline", show_users),
+    "projects": (N_("Projects"), "plan", show_projects),
+    "budgets": (N_("Budgets"), "plan", show_budgets),
+    "gold": (N_("Gold"), "decide", show_gold),
+    "retention": (N_("Retention"), "administer", show_retention),
+    "audit": (N_("Audit log"), "administer", show_audit),
+    "sign-in": (N_("Single sign-on"), "administer", show_identities),
+}
+"""The parts of the page: the title, the right that shows it, and its function."""
+
+
+def admin_page(store: Store, account: Account) -> None:
+    """Show the page to `account`."""
+    st.subheader(_("Admin"), anchor=False)
+    titles = {
+        name: _(title) for name, (title, right, _show) in VIEWS.items() if has_permission(account, right)
+    }
+    requested = st.query_params.get(TAB, "users")
+    view = choose_view(titles, "admin view", requested if requested in titles else None)
+    if view != requested:
+        st.query_params[TAB] = view
+    show_admin_notices()
+    VIEWS[view][2](store, account)

@@ -1,4 +1,4 @@
-"""Research corpora: ABCD, MultiWOZ 2.0 and 2.1 (keyed by file name), tau- and tau2-bench.
+"""Episodes of tau- and tau2-bench.
 
 Of an agent of tau-bench that writes ``Thought: ... Action: {...}`` only the text that the customer saw is
 read, as in tau-bench's own loop: the part after the last ``Action:``, or the content if that part is the JSON
@@ -30,42 +30,12 @@ from dialint.detector.ingest.log_format import (
     object_list,
     read_rating,
 )
-from dialint.detector.ingest.outcomes import BadRecord, json_kind
 
-ABCD_ROLES = {"customer": "customer", "agent": "agent", "action": "system"}
 ROLES = {"user": "customer", "assistant": "bot", "system": "system"}
 
 
 def _has(*keys: str) -> Callable[[Any], bool]:
     return lambda record: isinstance(record, dict) and all(key in record for key in keys)
-
-
-def _read_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One conversation of ABCD v1.1. The original words are read where they are there."""
-    name = as_name(record.get("convo_id")) or fallback_id
-    if "original" not in record:
-        items = object_list(record, "delexed", name)
-        turns = [RawTurn(map_role(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items]
-        yield RawDialogue(name, turns, path="delexed")
-        return
-    pairs = record["original"]
-    if not isinstance(pairs, list):
-        raise BadRecord("E_TYPE", "original", json_kind(pairs), "a list of pairs", name)
-    turns = []
-    for index, pair in enumerate(pairs):
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise BadRecord("E_TYPE", f"original[{index}]", json_kind(pair), "[speaker, text]", name)
-        turns.append(RawTurn(map_role(pair[0], ABCD_ROLES), pair[1]))
-    yield RawDialogue(name, turns, path="original")
-
-
-def _read_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One value of `data.json`. Even turns are the customer's, odd ones the human wizard's."""
-    turns = [
-        RawTurn("agent" if index % 2 else "customer", item.get("text"))
-        for index, item in enumerate(object_list(record, "log", fallback_id))
-    ]
-    yield RawDialogue(as_name(record.get("dialogue_id")) or fallback_id, turns, path="log")
 
 
 def _read_episode(key: str, record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
@@ -107,16 +77,4 @@ def _turn(message: dict[str, Any], path: str, name: str) -> RawTurn:
 tau = LogFormat("tau", _has("traj", "task_id"), partial(_read_episode, "traj"))
 tau2 = LogFormat(
     "tau2", _has("messages", "task_id"), partial(_read_episode, "messages"), members=("simulations",)
-)
-abcd = LogFormat(
-    "abcd",
-    lambda record: _has("convo_id", "original")(record) or _has("convo_id", "delexed")(record),
-    _read_abcd,
-    members=("train", "dev", "test"),
-)
-multiwoz = LogFormat(
-    "multiwoz",
-    lambda record: isinstance(record, dict) and isinstance(record.get("log"), list),
-    _read_multiwoz,
-    members=("*",),
 )
