@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,10 +49,6 @@ class ProjectConfig:
     """Skills that an account needs."""
     fair_share: float | None = None
     """Largest share of the answers that one account may give."""
-    pay: str | None = None
-    """What each answer in the main queue is paid, such as 0.12; with --currency."""
-    currency: str | None = None
-    """ISO 4217 code of the pay's currency, such as EUR."""
     control_share: float = 0.0
     """Share of control tasks among the tasks people get."""
     lease_s: int = 900
@@ -87,27 +82,14 @@ class ProjectConfig:
             "masked": self.masked, "instructions": instructions, "overlap": self.overlap,
             "most": max(5, self.overlap) if self.most is None else self.most, "skills": self.skill,
             "fair_share": self.fair_share, "control_share": self.control_share, "lease_s": self.lease_s,
-            "deadline": deadline, "pay": self._pay(),
+            "deadline": deadline,
         }  # fmt: skip
         try:
             return Project(**values)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             option = ".".join(str(part) for part in first["loc"]).replace("_", "-")
-            option = {"pay.amount": "pay", "pay.currency": "currency"}.get(option, option)
             raise ConfigError("E_OPTION", f"--{option}: {first['msg']}") from None
-
-    def _pay(self) -> dict[str, Any] | None:
-        if (self.pay is None) != (self.currency is None):
-            raise ConfigError(
-                "E_OPTION", "--pay and --currency belong together, such as --pay 0.12 --currency EUR"
-            )
-        if self.pay is None:
-            return None
-        try:
-            return {"amount": Decimal(self.pay), "currency": self.currency}
-        except InvalidOperation:
-            raise ConfigError("E_OPTION", "--pay: expected an amount such as 0.12") from None
 
 
 @project.command(name="create")

@@ -16,7 +16,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -52,7 +51,7 @@ from dialint.labeling.store.api import Store, import_annotations, upgrade
 from dialint.labeling.store.calibration_sessions import save_note
 from dialint.labeling.store.coaching import acknowledge_note, write_note
 from dialint.labeling.store.gold import import_gold
-from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Pay, Project
+from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Project
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
 LABELS = SAMPLE.with_name("labels.jsonl")
@@ -210,7 +209,7 @@ def _add_review_project(store: Store, verdicts: Sequence[Verdict]) -> None:
 def _add_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
     project = Project(
         id=LABEL, codes=CODES, instructions=load_script()["instructions"], overlap=2,
-        control_share=CONTROL_SHARE, pay=Pay(amount=Decimal("0.35"), currency="EUR"),
+        control_share=CONTROL_SHARE,
     )  # fmt: skip
     projects.create(store, "lead", project)
     errors = [each for each in load_labels() if each.code in CODES]

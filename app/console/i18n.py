@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
@@ -25,7 +24,7 @@ from babel.core import Locale
 from babel.dates import format_date, format_datetime
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
-from babel.numbers import format_currency, format_decimal, format_percent
+from babel.numbers import format_decimal, format_percent
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dialint.detector.taxonomy import Names
@@ -125,11 +124,6 @@ def show_number(number: float, pattern: str | None = None) -> str:
 def show_percent(share: float, pattern: str | None = None) -> str:
     """A share in [0, 1] as a percentage."""
     return format_percent(share, format=pattern, locale=_locale())
-
-
-def show_money(amount: Decimal, currency: str) -> str:
-    """An amount of a currency, an ISO 4217 code: with all of its digits, also beyond those of a coin."""
-    return format_currency(amount, currency, locale=_locale(), decimal_quantization=False)
 
 
 def from_ms(at_ms: int) -> datetime:

@@ -60,8 +60,7 @@ def change_limits(
     control_share: float,
     deadline: datetime | None,
 ) -> Project:
-    """Change what a project may cost, but not its pay, which was agreed for the answers that were given. The
-    overlap holds for tasks that are added from now on.
+    """Change what a project may cost. The overlap holds for tasks that are added from now on.
 
     Raises:
         StoreRefused: no such project, or limits that contradict each other.
@@ -96,8 +95,6 @@ class Spending(NamedTuple):
     """Answers whose seconds are recorded."""
     open_answers: int
     """Answers that the tasks still ask for."""
-    paid_answers: int
-    """Answers in the main queue, control tasks among them, without corrections."""
 
     @property
     def minutes_left(self) -> float | None:
@@ -121,15 +118,11 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
     left: Select[Any] = select(task_rows.c.project, func.sum(task_rows.c.wanted - task_rows.c.answered))
     left = left.where(task_rows.c.pool == "main", task_rows.c.state.in_(("open", "full")))
     open_answers = dict(map(tuple, transaction.run(left.group_by(task_rows.c.project))))
-    paid: Select[Any] = select(rows.project, func.count()).group_by(rows.project)
-    paid = paid.join(task_rows, task_rows.c.id == rows.task)
-    paid = paid.where(rows.supersedes.is_(None), task_rows.c.pool.in_(("main", "control")))
-    paid_answers = dict(map(tuple, transaction.run(paid)))
     spending = {}
     for row in transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id)).all():
         answers, seconds, timed = by_project.get(row.id, (0, None, 0))
-        left_n, paid_n = int(open_answers.get(row.id, 0)), paid_answers.get(row.id, 0)
-        spending[row.id] = Spending(answers, float(seconds or 0.0), timed, left_n, paid_n)
+        left_n = int(open_answers.get(row.id, 0))
+        spending[row.id] = Spending(answers, float(seconds or 0.0), timed, left_n)
     return spending
 
 

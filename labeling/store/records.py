@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from dialint.detector.errors import InvalidValue, UserError
 from dialint.detector.records import Dialogue, Probability, Record, Verdict
@@ -36,24 +35,12 @@ class Account(Record):
     agent: Name | None = None
 
 
-def _shortest(amount: Decimal) -> Decimal:
-    return Decimal(format(amount.normalize(), "f"))
-
-
-class Pay(Record):
-    """What one answer in a project's main queue is paid: `amount` of `currency`, an ISO 4217 code. Equal
-    amounts are stored as the same text."""
-
-    amount: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=4), AfterValidator(_shortest)]
-    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
-
-
 class Project(Record):
     """A labeling project. Each task needs `overlap` answers; adaptive overlap asks for up to `most`. One
     account gives at most `fair_share` of a project's answers. `prelabelled`: labelers see the model's
     verdict. `masked`: accounts that may not review see personal data as placeholders. A share `control_share`
     of claims gets control tasks, each displayed at most `control_uses` times. `members`: the accounts that
-    may claim; all, if it is empty. `pay` is for each answer in the main queue."""
+    may claim; all, if it is empty."""
 
     id: Name
     codes: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -63,7 +50,6 @@ class Project(Record):
     skills: tuple[Name, ...] = ()
     members: tuple[Name, ...] = Field(default=(), exclude_if=lambda names: not names)
     fair_share: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
-    pay: Pay | None = Field(default=None, exclude_if=lambda pay: pay is None)
     lease_s: Annotated[int, Field(ge=1)] = 900
     deadline: datetime | None = None
     prelabelled: bool = False

@@ -40,7 +40,6 @@ from dialint.labeling.store.records import (
     TaskView,
 )
 from dialint.labeling.store.stored_annotations import lock_dialogues, to_annotation
-from dialint.labeling.store.task_queue import count_answered
 
 
 class OpenTask(NamedTuple):
@@ -186,14 +185,6 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     is_open = (tasks.c.project == project, tasks.c.pool == "main", tasks.c.state == "open")
     n = int(transaction.run(waiting.where(*is_open)).scalar_one())
     return n if not get_project(transaction, project).control_share else -(-n // 10) * 10
-
-
-@read_operation("label")
-def count_own_answers(transaction: Transaction, actor: str, project: str) -> int:
-    """The answers that the actor gave in a project's main queue, control tasks among them; a correction is no
-    further answer.
-    """
-    return count_answered(transaction, actor, project, "main", "control")
 
 
 class TrainingGrade(NamedTuple):

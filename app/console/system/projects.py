@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
-from decimal import Decimal
 
 import streamlit as st
-from babel.numbers import is_currency
 
 from dialint.app.console.i18n import (
     N_,
@@ -14,7 +12,6 @@ from dialint.app.console.i18n import (
     ngettext,
     paragraph,
     show_day,
-    show_money,
     show_number,
     show_percent,
 )
@@ -27,7 +24,7 @@ from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
 from dialint.labeling.store import projects
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.gold import has_gold
-from dialint.labeling.store.records import Account, Pay, Project, Purpose
+from dialint.labeling.store.records import Account, Project, Purpose
 from dialint.labeling.store.tasks import Design, count_tasks, mix_in_gold
 
 MAX_SAMPLE, MAX_CODES = 10_000, 8
@@ -149,31 +146,18 @@ def _show_create(store: Store, account: Account) -> None:
         deadline = day.date_input(
             _("Deadline"), None, key="project deadline", help=_("The end of the day, UTC.")
         )
-        pay, currency = st.columns(2)
-        amount = pay.number_input(
-            _("Pay per answer"), 0.0, 1e6, 0.0, 0.01, "%.4f", key="project pay",
-            help=paragraph("For each answer in the main"),
-        )  # fmt: skip
-        currency_code = currency.text_input(
-            _("Currency"), max_chars=3, key="project currency",
-            help=_("The three letters of ISO 4217, such as EUR."),
-        )  # fmt: skip
         skills = st.text_input(_("Skills that are needed, by commas"), key="project skills")
         first, second = st.columns(2)
         prelabelled = first.checkbox(_("Show the model's findings"), key="project prelabelled")
         is_masked = second.checkbox(_("Mask personal data"), value=True, key="project masked")
         if st.form_submit_button(_("Create project"), type="primary"):
             with attempt(ADMIN) as done:
-                paid, code = Decimal(f"{amount:.4f}"), currency_code.strip().upper()
-                if paid and not is_currency(code):
-                    raise ConfigError("E_CURRENCY", "pay needs a currency by its three letters, such as EUR")
                 project = Project(
                     id=name.strip(), codes=tuple(codes), purpose=purpose, instructions=instructions,
                     overlap=int(overlap), most=max(int(most), int(overlap)), lease_s=int(lease_min) * 60,
                     fair_share=fair_share / 100 or None, control_share=control_share / 100,
                     control_uses=int(control_uses), deadline=_end_of_day(deadline), prelabelled=prelabelled,
                     masked=is_masked, skills=split_commas(skills),
-                    pay=Pay(amount=paid, currency=code) if paid else None,
                 )  # fmt: skip
                 if project.control_share and not store.read(has_gold):
                     raise ConfigError(
@@ -194,21 +178,17 @@ def show_budgets(store: Store, account: Account) -> None:
     if not listed:
         st.info(_("There is no project yet."))
         return
-    is_paid = any(project.pay is not None for project, _state in listed)
     rows = []
     for project, state in listed:
         spent = spending[project.id]
         mean_s = spent.seconds / spent.timed_answers if spent.timed_answers else None
         left = spent.minutes_left if state == "open" else 0.0
-        cost = "–"
-        if project.pay is not None:
-            cost = show_money(project.pay.amount * spent.paid_answers, project.pay.currency)
         rows.append((
             project.id, show_number(spent.answers), show_number(spent.seconds / 60, "#,##0"),
             "–" if mean_s is None else show_number(mean_s, "0.0"),
             show_number(spent.open_answers if state == "open" else 0),
             "–" if left is None else show_number(left, "#,##0"),
-            *([cost] if is_paid else []), f"{project.overlap}–{project.most}",
+            f"{project.overlap}–{project.most}",
             "–" if project.fair_share is None else show_percent(project.fair_share),
             show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",
         ))  # fmt: skip
@@ -216,15 +196,12 @@ def show_budgets(store: Store, account: Account) -> None:
         (
             _("Project"), _("Answers given"), _("Minutes spent"), _("Seconds per answer"),
             _("Answers to come"), _("Minutes to come"),
-            *([_("Pay")] if is_paid else []), _("Answers per task"), _("Fair share"), _("Control tasks"),
+            _("Answers per task"), _("Fair share"), _("Control tasks"),
             _("Deadline"),
         ),
         rows,
     )  # fmt: skip
-    explained = paragraph("Minutes to come are the answers")
-    if is_paid:
-        explained += " " + _("Pay is for answers in the main queue, control tasks among them.")
-    st.caption(safe_markdown(explained))
+    st.caption(paragraph("Minutes to come are the answers"))
     by_name = {project.id: project for project, _state in listed}
     with st.container(border=True):
         st.markdown(f"**{safe_markdown(_('Change the limits of a project'))}**")

@@ -43,7 +43,6 @@ from dialint.labeling.store.records import (
     Account,
     DialogueMissing,
     NotAllowed,
-    Pay,
     Project,
     Purpose,
     StaleLease,
@@ -66,7 +65,6 @@ class PageSession:
     blind: bool
     preferences: Preferences = field(default_factory=Preferences)
     project: str | None = None
-    pay: Pay | None = None
     """What an answer in the project is paid; none on Review, which has no counter."""
     started: bool = False
     """Whether tasks are claimed: opening a page takes no work from others."""
@@ -182,7 +180,6 @@ def open_session(
         held = (name for name in by_id if leases.find_held(store, account.id, name) is not None)
         session.project = next(held, next(iter(by_id), None))
         _leave_project(session)
-    session.pay = by_id[session.project].pay if blind and session.project is not None else None
     with hold_language(), session.lock, session.report_refusals():
         if session.solution is None and session.project is not None:
             _claim(session, by_id[session.project])

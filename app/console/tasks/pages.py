@@ -27,7 +27,7 @@ from dialint.app.console.tasks.page_session import (
     show_projects,
     undo,
 )
-from dialint.app.console.tasks.workspace import earnings_text, show_workspace
+from dialint.app.console.tasks.workspace import show_workspace
 from dialint.app.console.text import (
     code_title,
     origin_text,
@@ -226,8 +226,6 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
     st.markdown(f"**{safe_markdown(waiting.format(n=show_number(n)))}**")
     if n == 0:
         st.info(_("Nothing is waiting for you in this queue."))
-    if earned := earnings_text(session):
-        st.caption(safe_markdown(earned))
     st.caption(paragraph("A task that you start is reserved"))
     with st.container(horizontal=True):
         st.button(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, choose_name, show_money, show_number
+from dialint.app.console.i18n import _, choose_name, show_number
 from dialint.app.console.tasks.answer import Answer, Choice, list_reasons, load_reasons
 from dialint.app.console.tasks.dialogue_view import find_page, load_words, translate_words, view_turns
 from dialint.app.console.tasks.evidence import Evidence, describe_source, find_evidence
@@ -28,7 +28,6 @@ from dialint.app.console.text import coverage_text, lookup_code, percent, safe_t
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.tool_use import tool_uses
-from dialint.labeling.store.task_view import count_own_answers
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
@@ -173,13 +172,13 @@ def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
             page=show_number(session.page + 1), pages=show_number(n_pages), first=here[0].turn,
             last=here[-1].turn,
         )  # fmt: skip
-    own = earnings_text(session)
+    own = ""
     if done := session.durations:
         text = _(
             "Only you see this: {n} done in this sitting, the last in {last} s, {mean} s each on average."
         )
         last, mean = (show_number(round(seconds)) for seconds in (done[-1], fmean(done)))
-        own = f"{text.format(n=show_number(len(done)), last=last, mean=mean)} {own}".strip()
+        own = text.format(n=show_number(len(done)), last=last, mean=mean)
     return {
         "mode": mode,
         "draft": answer.key,
@@ -239,19 +238,6 @@ def find_proof(dialogue: Dialogue, finding: Finding) -> set[int]:
         if use.turn <= finding.turn and use.call.name in finding.reason:
             turns[use.call.name] = {use.turn, use.turn if use.result_turn is None else use.result_turn}
     return set().union(*turns.values())
-
-
-def earnings_text(session: PageSession) -> str:
-    """The counter of the session's project; empty where a page shows none, or nothing is paid."""
-    pay = session.pay
-    if pay is None or session.project is None:
-        return ""
-    n = count_own_answers(session.store, session.account.id, session.project)
-    text = _("Your pay in this project, which only you see: {n} × {amount} = {total}.")
-    return text.format(
-        n=show_number(n), amount=show_money(pay.amount, pay.currency),
-        total=show_money(pay.amount * n, pay.currency),
-    )  # fmt: skip
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from dialint.detector.overrides import read_overrides
 from dialint.detector.records import Finding, Verdict
 from dialint.labeling.store import annotations, authentication, leases, projects
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import MustChangePassword, NotAllowed, Pay
+from dialint.labeling.store.records import MustChangePassword, NotAllowed
 
 Dialint = Callable[..., str]
 WriteLog = Callable[..., Path]
@@ -159,21 +158,6 @@ def test_labelers_see_masked_text_unless_told_otherwise(dialint: Dialint, tmp_pa
     with Store.open(str(tmp_path / "store.sqlite")) as store:
         masked = {project.id: project.masked for project, _ in projects.list_projects(store, "lea")}
     assert masked == {"a": True, "b": True, "c": False}
-
-
-def test_a_project_has_pay(dialint: Dialint, tmp_path: Path) -> None:
-    options = ("label", "project", "create", "p", "--codes", "C1")
-    dialint(*options, "--pay", "0.120", "--currency", "EUR")
-    with Store.open(str(tmp_path / "store.sqlite")) as store:
-        ((project, _state),) = projects.list_projects(store, "lea")
-    assert project.pay == Pay(amount=Decimal("0.12"), currency="EUR")
-    for wrong, said in (
-        (("--pay", "0.12"), "--pay and --currency belong together"), (("--currency", "EUR"), "belong together"),
-        (("--pay", "much", "--currency", "EUR"), "--pay: expected an amount"),
-        (("--pay", "0", "--currency", "EUR"), "--pay: "), (("--pay", "1", "--currency", "euro"), "--currency: "),
-    ):  # fmt: skip
-        with pytest.raises(ConfigError, match=said):
-            dialint(*options, *wrong)
 
 
 def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monkeypatch: Any) -> None:

@@ -212,7 +212,6 @@ ROWS: dict[str, Row] = dict((
     ),
     row(task_view.claim_and_open, ("p",), others=("a",), upto="reviewer"),
     row(task_view.claim_and_open_dialogue, ("v", "d2"), others=("a", "d1"), upto="reviewer", first="reviewer"),
-    row(task_view.count_own_answers, ("p",), others=SAME, instead=0),
     row(task_view.grade_own_training, others=SAME, instead=(0, 0)),
     row(task_view.load_draft, ("note:d2", "d2"), others=SAME, instead=None),
     row(
@@ -233,7 +232,7 @@ RIGHTS = {
         dialogues: read
         leases: claim find_held release renew skip
         projects: list_projects
-        task_view: count_own_answers count_waiting delete_draft grade_own_training load_draft load_training_gold save_draft view_task
+        task_view: count_waiting delete_draft grade_own_training load_draft load_training_gold save_draft view_task
     """,
     "review": """
         annotations: list_annotations review

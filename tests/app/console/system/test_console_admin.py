@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,14 +12,11 @@ from dialint.app.console import messages as notices
 from dialint.app.console.system.admin import VIEWS
 from dialint.labeling.store import (
     accounts,
-    annotations,
     authentication,
     dialogues,
     erasure,
     gold,
-    leases,
     projects,
-    tasks,
 )
 from dialint.labeling.store.authentication import Identity
 from dialint.labeling.store.database.schema import audit
@@ -28,7 +24,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.dialogues import compute_sha256
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.records import Account, Gold, NewTask, NotAllowed, Pay
+from dialint.labeling.store.records import Account, Gold, NotAllowed
 
 HOSTILE = "<b>**x**</b> [link](https://evil.example) \u202e"
 Open = Callable[..., Any]
@@ -158,27 +154,6 @@ def test_limits_are_changed_and_those_that_are_shown_rounded_are_not_changed_wit
     assert (limits().overlap, limits().fair_share) == (4, 0.3)
     fill(page, **{"limits overlap:to review": 9}).press("Save limits")
     assert "Most must not be less than overlap" in page.text
-
-
-def test_a_project_gets_pay_and_budgets_shows_it(view: Open, store: Store) -> None:
-    page = view("projects", "lea")
-    fill(page, project_name="paid", project_codes=["C1"], project_pay=0.125, project_currency="xyz")
-    page.press("Create project")
-    assert "Pay needs a currency by its three letters, such as EUR (E_CURRENCY)." in page.text
-    fill(page, project_currency="eur").press("Create project")
-    assert "paid was created." in page.text
-    pay = Pay(amount=Decimal("0.125"), currency="EUR")
-    project = {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"]
-    assert project.pay == pay
-    tasks.add(store, "lea", "paid", [NewTask(dialogue=name) for name in ("d1", "d2", "d3")])
-    for _ in range(3):
-        lease = leases.claim(store, "ben", "paid")
-        assert lease is not None
-        annotations.submit(store, "ben", lease.task, lease.token, f"paid {lease.task}", seconds=31.0)
-    page = view("budgets", "lea")
-    tables = [each.value for each in page.test.get("table")]
-    row = tables[0].loc[tables[0]["Project"] == "paid"].iloc[0]
-    assert row["Pay"] == r"€0\.375"
 
 
 def test_gold_is_pasted_retired_and_brought_back(view: Open, store: Store) -> None:

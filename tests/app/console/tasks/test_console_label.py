@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,9 +12,9 @@ from dialint.app.console.tasks import items
 from dialint.app.console.tasks.page_session import receive
 from dialint.detector.errors import WorldError
 from dialint.detector.records import Dialogue, Turn
-from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NewTask, Pay, Project
+from dialint.labeling.store.records import NewTask, Project
 
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
@@ -71,26 +70,6 @@ def test_a_prelabelled_project_shows_what_the_model_says(open_page: Open, store:
     assert [choice["state"] for choice in page.workspace()["choices"]] == ["kept", "rejected"]
     page.act("save", "label")
     assert [(row["said"], row["seen_verdict"]) for row in saved()] == [([(1, "C1", "S2", 0, 14)], True)] * 2
-
-
-def test_a_labeler_sees_the_own_pay_and_nobody_elses(open_page: Open, store: Store) -> None:
-    assert "Your pay" not in open_page("ann").start().words, "where nothing is paid there is no counter"
-    projects.set_state(store, "lea", "to label", "closed")
-    pay = Pay(amount=Decimal("0.125"), currency="EUR")
-    projects.create(store, "lea", Project(id="paid", codes=("C1",), overlap=2, pay=pay))
-    tasks.add(store, "lea", "paid", [NewTask(dialogue=each) for each in ("d1", "d2", "d3")])
-    lease = leases.claim(store, "ben", "paid")
-    assert lease is not None
-    annotations.submit(store, "ben", lease.task, lease.token, "elsewhere", seconds=5.0)
-    page = open_page("ann")
-    assert "Your pay in this project, which only you see: 0 × €0.125 = €0.00." in page.text
-    page.start()
-    for _ in range(2):  # a correction is no further answer
-        page.send("label", {"kind": "say", "code": "C1", "present": False}, {"kind": "save"})
-        assert "1 × €0.125 = €0.125." in page.text
-        page.act("reopen", "label")
-    accounts.save_preferences(store, "ben", accounts.Preferences(language="es"))
-    assert "1 × 0,125 € = 0,125 €" in open_page("ben").text.replace("\xa0", " ")
 
 
 def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved) -> None:
