@@ -206,7 +206,7 @@ def show_gold(store: Store, account: Account) -> None:
     table, forms = st.columns([7, 5], gap="medium")
     with table:
         if st.session_state.get(OPENED):
-            _show_list(store, account)
+            _show_gold_list(store, account)
         else:
             show = partial(st.session_state.update, {OPENED: True})
             st.button(_("Show the known answers"), key="open gold", on_click=show)
@@ -216,7 +216,7 @@ def show_gold(store: Store, account: Account) -> None:
             _show_tasks(store, account)
 
 
-def _show_list(store: Store, account: Account) -> None:
+def _show_gold_list(store: Store, account: Account) -> None:
     rows, doubted = gold.list_gold(store, account.id, retired=True), gold.list_doubted(store, account.id)
     views = {"all": _("All"), "doubt": _("In doubt"), "retired": _("Retired")}
     sources = {"expert": _("an expert"), "injected": _("an inserted error"), "appeal": _("an appeal")}
