@@ -39,8 +39,6 @@ T = TypeVar("T")
 TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
 """peft's task types: a judge, or a reward model."""
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
-TAUGHT_TOKENS = 400
-"""Tokens of an answer that is taught, for the plan of memory: some six errors."""
 
 
 @dataclass(frozen=True)
