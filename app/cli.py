@@ -34,7 +34,7 @@ MAIN: Commands = {
     "console": ("dialint.app.commands.console:console", "Review and label in the browser."),
     "doctor": ("dialint.app.commands.doctor:doctor", "Show what works on this machine and what does not."),
     "verify": ("dialint.app.commands.verify:verify", "Check outputs and releases against their manifests."),
-    "convert": ("dialint.app.commands.ingest:convert", "Write logs in another format."),
+    "convert": ("dialint.app.commands.ingest:convert", "Write logs of any format as JSON lines."),
     "import": ("dialint.app.commands.transfer:import_", "Import logs, verdicts and labels into the store."),
     "export": (
         "dialint.app.commands.transfer:export",

@@ -61,7 +61,7 @@ def run(words: list[str], kill_at: int) -> int:
 def main(stride: int, words: list[str]) -> None:
     for module in (
         "app.cli",
-        "detector.ingest.convert",
+        "detector.ingest.read",
         "labeling.exchange.export_labels",
         "labeling.store.database.backup",
     ):

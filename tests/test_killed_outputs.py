@@ -26,7 +26,7 @@ ANSWER = {
 STRIDES = {"backup": "2", "convert": "1", "export": "3", "import": "3"}
 COMMANDS = {
     "backup": ("db backup OUT-{} --store store.sqlite", "OUT-{}"),
-    "convert": ("convert log.jsonl --to openai --out OUT-{}.jsonl", "OUT-{}.jsonl"),
+    "convert": ("convert log.jsonl --out OUT-{}.jsonl", "OUT-{}.jsonl"),
     "export": ("export labels --dialogues log.jsonl --format label-studio --codes L1 --out OUT-{}.json", "OUT-{}.json"),
     "import": ("import labels --labels answers.jsonl --dialogues log.jsonl --out OUT-{}.jsonl", "OUT-{}.jsonl"),
 }  # fmt: skip

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from dialint.app.output import print_line, print_table
-from dialint.detector.ingest.convert import write_log
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import (
     convert_verdicts,
     escape_cell,
@@ -135,17 +134,8 @@ def by_sample(text: str) -> bytes:
     return spot_check._csv([row]).encode()
 
 
-def by_convert(text: str) -> bytes:
-    turns = (Turn(index=0, role="customer", text=text, author=text),)
-    out = io.BytesIO()
-    dialogue = Dialogue(id=text, turns=turns, language=text, channel=text, agent=text, team=text)
-    write_log([dialogue], out, "csv")
-    return out.getvalue()
-
-
 WRITERS: dict[str, Callable[..., bytes]] = {
     "detector/verdict_files.py": by_verdicts,
-    "detector/ingest/convert.py": by_convert,
     "labeling/exchange/export_labels.py": by_platforms,
     "labeling/aggregation/aggregate.py": by_aggregation,
     "eval/spot_check.py": by_sample,

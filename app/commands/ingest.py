@@ -1,5 +1,5 @@
 """``dialint ingest preview LOG``: how a log would be read, before anything of it is scored; and ``dialint
-convert LOG --to FORMAT --out FILE``: the same dialogues in another format.
+convert LOG --out FILE.jsonl``: the same dialogues as JSON lines.
 
 Shows three dialogues with personal data masked, what was recognised, and what was left unread; writes the
 mapping file that `dialint score --mapping` takes. Exit codes: 0 dialogues can be read, 1 none can, or a
@@ -9,16 +9,13 @@ speaker, a side or the dialogues would be lost, 2 the file or an option is wrong
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from dialint.app.output import print_line
-from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 
@@ -31,7 +28,6 @@ N_FILES = 10
 """Files of a folder or an archive that are previewed."""
 N_TURNS, WIDTH = 8, 96
 N_REJECTS = 10
-OutputFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
 
 
 def preview_log(
@@ -136,10 +132,8 @@ def _show_dialogue(dialogue: Dialogue) -> None:
         print_line(f"  ... and {len(dialogue.turns) - N_TURNS} more turns")
 
 
-def convert(
-    *logs: str, to: OutputFormat, out: Path, read: Annotated[ReadConfig, Parameter(name="*")] = READ
-) -> int:
-    """Write logs in another format: all that is read can be, and what the format cannot hold is said.
+def convert(*logs: str, out: Path, read: Annotated[ReadConfig, Parameter(name="*")] = READ) -> int:
+    """Write logs of any format that is read as JSON lines, which hold all that was read of them.
 
     Texts stay as they are in the log (--strip does not count here) and personal data are not masked; internal
     notes are left out.
@@ -148,59 +142,49 @@ def convert(
     ----------
     logs
         Logs, or patterns.
-    to
-        dialint (JSON lines), openai (chat JSON lines), sharegpt, csv (one message a row), parquet.
     out
-        File to write, for you only (mode 0600); must not exist.
+        File to write (.jsonl), for you only (mode 0600); must not exist.
     """
     from dialint.detector.artifacts import atomic_file, file_entry, package_versions, write_manifest
-    from dialint.detector.ingest.convert import ENDINGS, write_log
+    from dialint.detector.ingest.formats.canonical import as_record
     from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
     from dialint.detector.ingest.read import inspect, open_logs
     from dialint.detector.ingest.read import read as read_logs
     from dialint.detector.unfinished import making_files
     from dialint.detector.verdict_files import manifest_path
 
-    if out.suffix not in ENDINGS[to]:
-        raise ConfigError(
-            "E_OPTION", f"--out {out}: expected an ending of {' or '.join(ENDINGS[to])} for {to}"
-        )
-    if to == "parquet":
-        require_library("pyarrow", "--to parquet")
+    if out.suffix != ".jsonl":
+        raise ConfigError("E_OPTION", f"--out {out}: expected the ending .jsonl")
     if not out.parent.is_dir():
         raise ConfigError("E_OPTION", f"--out: {out.parent}: no such folder")
     config, counts = replace(read, strip=False), Counts()
     sources = open_logs(logs)
     inputs = [{"name": source.name, "sha256": inspect(source, config)} for source in sources]
     rejects: list[Reject] = []
-
-    def dialogues() -> Iterator[Dialogue]:
-        for item in read_logs(sources, config, counts):
-            if isinstance(item, Loaded):
-                yield item.dialogue
-            elif len(rejects) < N_REJECTS:
-                rejects.append(item)
-
+    n = 0
     with making_files(out, manifest_path(out)):
         with atomic_file(out) as file:
-            n, lost = write_log(dialogues(), file, to)
-        lost["internal note"] = counts.warnings["W_INTERNAL_NOTE"]
-        lost += Counter()  # without what is 0
+            for item in read_logs(sources, config, counts):
+                if isinstance(item, Loaded):
+                    file.write(json.dumps(as_record(item.dialogue), ensure_ascii=False).encode() + b"\n")
+                    n += 1
+                elif len(rejects) < N_REJECTS:
+                    rejects.append(item)
         manifest = {
             "kind": "log",
-            "format": to,
             "files": [file_entry(out, n)],
             "inputs": inputs,
             "reading": config.describe(),
             "rejected": dict(counts.codes),
-            "lost": dict(lost),
-            "versions": package_versions("dialint", "pyarrow"),
+            "versions": package_versions("dialint"),
         }
         write_manifest(manifest_path(out), json.loads(json.dumps(manifest, default=str)))
-    print_line(f"{out}: {n:,} dialogues; rejected {counts.rejected:,}, repeated {counts.duplicates:,}")
+    notes = counts.warnings["W_INTERNAL_NOTE"]
+    print_line(
+        f"{out}: {n:,} dialogues; rejected {counts.rejected:,}, repeated {counts.duplicates:,}"
+        + (f", internal notes left out {notes:,}" if notes else "")
+    )
     for reject in rejects:
         where = f"{reject.file}, line {reject.line}, {reject.path or 'record'}"
         print_line(f"  {where}: {reject.code}, found {reject.found}, expected {reject.expected}")
-    if lost:
-        print_line(f"not kept: {', '.join(f'{name} {count:,}' for name, count in lost.most_common())}")
     return 0
