@@ -39,8 +39,9 @@ FORMATS, MASKING = "dialint.detector.ingest.formats", "dialint.detector.masking"
 OWN: dict[str, dict[str, str]] = {
     "dialint.formats": {
         "canonical": f"{FORMATS}.canonical:canonical",
-        "tau": f"{FORMATS}.tau:tau",
-        "tau2": f"{FORMATS}.tau:tau2",
+        "tau": f"{FORMATS}.research:tau",
+        "tau2": f"{FORMATS}.research:tau2",
+        "multiwoz": f"{FORMATS}.research:multiwoz",
         "opentelemetry": f"{FORMATS}.traces:opentelemetry",
         "openinference": f"{FORMATS}.traces:openinference",
         "openai": f"{FORMATS}.chats:openai",

@@ -73,8 +73,8 @@ class RawDialogue:
 class LogFormat:
     """One format of JSON records. `matches(record)` must not raise; `read(record, fallback_id)` yields the
     dialogues of a record. `array` is how a JSON array at the top of a file is read; `members` are the members
-    of a top-level object that hold a list of records. `is_common`: other formats hold such records too, so
-    that it is tried last.
+    of a top-level object that hold a list of records, ``*`` if every member is a record with its key as id.
+    `is_common`: other formats hold such records too, so that it is tried last.
 
     Where a dialogue may be spread over the records of a file, `parts(record, fallback_id)` yields the parts
     of dialogues with their ids, as JSON, and `read` gets the parts of one dialogue, in the order of the log,

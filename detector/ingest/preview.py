@@ -121,7 +121,7 @@ def _describe(source: Source, detected: DetectedFormat, config: ReadConfig) -> P
         columns = Columns.of(header, config)
         return None if isinstance(columns, Message) else _of_columns(source, detected, columns, records)
     name = detected.shape.name
-    is_sure = detected.framing in ("rows", "text") or detected.split == "lists"
+    is_sure = detected.framing in ("rows", "text") or detected.split in ("members", "lists")
     if not is_sure and not any(map(detected.shape.matches, _sample(source, detected, config))):
         return None
     if detected.text is not None:
@@ -156,7 +156,7 @@ def _of_columns(source: Source, detected: DetectedFormat, columns: Columns, reco
 def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[str]:
     used = {part for path in config.mapped.fields.values() for part in (path, *path.split("+"))}
     paths = paths_of(_sample(source, detected, config))
-    if detected.split == "lists":
+    if detected.split in ("members", "lists"):
         paths = [f"{detected.shape.members[0]}[].{path}" for path in paths]
     return [path for path in paths if path not in used]
 

@@ -12,6 +12,7 @@ Reads the Parquet shards of a corpus folder. Writes a folder that transformers l
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -48,9 +49,10 @@ from dialint.finetune.decoder.text import (
     template_writer,
 )
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.adapters import require_positions
+from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.checkpoint import validate_finite
 from dialint.finetune.train.lineage import TRAINING, config_to_dict, job_of_config, render_template
+from dialint.finetune.train.memory import TrainingSetup, print_plan
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
@@ -119,6 +121,9 @@ def pretrain(config: PretrainConfig) -> None:
     running.validate()
     if config.base is not None:
         config = replace(config, base=resolve_base(config.base).folder)
+    if running.dry_run:
+        _print_memory(config)
+        return
     torch.set_num_threads(running.threads)
     base_hashes = []
     if config.base is not None:
@@ -195,7 +200,7 @@ def _build_model(config: PretrainConfig, device: str) -> Any:
     """
     from dialint.detector.engines import packed
     from dialint.finetune.decoder.trainer import decoder_config, init_decoder
-    from dialint.finetune.train.adapters import enable_gradient_checkpointing, recomputes_activations
+    from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
     model: Any
     n_tokens = len(load_tokenizer(config.out))
@@ -216,6 +221,16 @@ def _build_model(config: PretrainConfig, device: str) -> Any:
         enable_gradient_checkpointing(model)
     model.train()
     return model
+
+
+def _print_memory(config: PretrainConfig) -> None:
+    from dialint.finetune.decoder.trainer import decoder_config
+
+    with tempfile.TemporaryDirectory() as folder:
+        decoder_config(config.depth, config.vocabulary, config.row_tokens).save_pretrained(folder)
+        all_weights, n = AdapterOptions(adapter="none"), config.row_tokens
+        base = config.base or Path(folder)
+        print_plan(TrainingSetup(base, "CAUSAL_LM", all_weights, config.running, 1, n, n))
 
 
 def _save(

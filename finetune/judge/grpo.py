@@ -92,7 +92,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_function import build_reward_function
     from dialint.finetune.train.hf_trainer import run_trainer
 
-    context = prepare(config, "train")
+    context = prepare(config, "train", rows=config.forward_answers, sampled=config.sampled_answers)
     questions = context.read_questions("train")
     model = context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)

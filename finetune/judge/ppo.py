@@ -13,6 +13,7 @@ from human preferences; Huang et al. 2024, The N+ implementation details of RLHF
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import field
@@ -71,7 +72,9 @@ def run(config: PpoConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_function import build_reward_function
 
     require_single_process("train ppo")
-    context = prepare(config, "train")
+    options = config.options
+    rows, sampled = math.ceil(options.minibatch / options.accumulate), options.questions * options.answers
+    context = prepare(config, "train", rows=rows, sampled=sampled)
     questions = context.read_questions("train")
     tokenizer, model = context.prompt.tokenizer, context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)
@@ -112,7 +115,8 @@ def align(
     from dialint.finetune.rl.logprobs import enable_packed_attention
     from dialint.finetune.rl.ppo_trainer import PpoTrainer
     from dialint.finetune.rl.rollouts import PolicyModel
-    from dialint.finetune.train.adapters import recomputes_activations, unwrap
+    from dialint.finetune.train.adapters import unwrap
+    from dialint.finetune.train.memory import recomputes_activations
 
     options, running = config.options, config.running
     attention = unwrap(model).config._attn_implementation

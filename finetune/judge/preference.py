@@ -73,7 +73,7 @@ def run(config: PreferConfig) -> dict[str, Any]:
 
     from dialint.finetune.train.hf_trainer import run_trainer
 
-    context = prepare(config, "train")
+    context = prepare(config, "train", rows=2 * config.pairs // config.accumulate)
     pairs = context.read_pairs("train")[: config.steps * config.pairs * PartialState().num_processes]
     trainer = _build_trainer(config, context.load_model(), context.prompt, pairs)
     return context.save("judge", *run_trainer(trainer, config.out, context.job, config.running))

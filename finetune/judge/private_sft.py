@@ -32,11 +32,7 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.judge.trl_trainers import evaluate_answers, tokenize_questions
 from dialint.finetune.rl.logprobs import compute_logprobs
-from dialint.finetune.train.adapters import (
-    enable_gradient_checkpointing,
-    recomputes_activations,
-    require_positions,
-)
+from dialint.finetune.train.adapters import require_positions
 from dialint.finetune.train.checkpoint import validate_loss
 from dialint.finetune.train.loop import (
     Evaluation,
@@ -46,6 +42,7 @@ from dialint.finetune.train.loop import (
     set_learning_rates,
     warmup_cosine,
 )
+from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
 CLIP = 1.0
 """The longest gradient of one owner."""

@@ -73,7 +73,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from dialint.finetune.train.distributed import whole_weights
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
-    context = prepare(config, "train", "dev", task_type="SEQ_CLS")
+    context = prepare(config, "train", "dev", rows=2 * config.pairs, task_type="SEQ_CLS")
     train_pairs, dev_pairs = context.read_pairs("train"), context.read_pairs("dev")
     model, prompt = context.load_model(), context.prompt
     model.config.pad_token_id = prompt.tokenizer.pad_token_id

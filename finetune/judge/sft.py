@@ -80,7 +80,7 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
             raise ConfigError("E_OPTION", "--private-epsilon excludes --adapter-dropout")
         require_single_process("train sft judge --private-epsilon")
         require_library("opacus", "--private-epsilon")
-    context = prepare(config, "train", "dev")
+    context = prepare(config, "train", "dev", rows=config.questions)
     questions, dev_questions = context.read_questions("train"), context.read_questions("dev")
     train = _train if config.private_epsilon is None else train_privately
     n_dev = min(config.dev_questions, len(dev_questions))

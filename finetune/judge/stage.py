@@ -1,8 +1,9 @@
-"""Steps that all stages of the judge share, before and after training: validate, resolve the base, read data,
-save the model folder with its card. `detector.engines.judge_local` loads that folder."""
+"""Steps that all stages of the judge share, before and after training: validate, resolve the base, plan its
+memory, read data, save the model folder with its card. `detector.engines.judge_local` loads that folder."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -28,8 +29,9 @@ from dialint.eval.labelled import (
     asked_codes,
     read_labelled,
 )
-from dialint.finetune.rewards.reward_function import reward_fingerprint
+from dialint.finetune.rewards.reward_function import reward_fingerprint, reward_folder
 from dialint.finetune.train import adapters, checkpoint, lineage
+from dialint.finetune.train.memory import TrainingSetup, count_weights, print_plan
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -39,6 +41,8 @@ T = TypeVar("T")
 TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
 """peft's task types: a judge, or a reward model."""
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
+TAUGHT_TOKENS = 400
+"""Tokens of an answer that is taught, for the plan of memory: some six errors."""
 
 
 @dataclass(frozen=True)
@@ -107,16 +111,20 @@ class StageContext:
         return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures)
 
 
-def prepare(config: Any, *splits: str, task_type: TaskType = "CAUSAL_LM") -> StageContext:
+def prepare(
+    config: Any, *splits: str, rows: int, sampled: int = 0, task_type: TaskType = "CAUSAL_LM"
+) -> StageContext:
     """Check the options and the `splits` that the stage reads, resolve the base and fingerprint the inputs
-    before any work is done. A config with `detail` determines the prompt; otherwise it is the one that the
-    judge was trained with, and the codes asked about are, unless named, those it was trained on. A reward
-    model (SEQ_CLS) is trained from the judge's base without its adapter.
+    before any work is done; in a dry run print the memory, for `rows` questions with their answers in a
+    forward pass and `sampled` answers at once. A config with `detail` determines the prompt; otherwise it is
+    the one that the judge was trained with, and the codes asked about are, unless named, those it was trained
+    on. A reward model (SEQ_CLS) is trained from the judge's base without its adapter.
 
     Raises:
         OutputRefused: E_EXISTS, `out` has a finished model.
         ConfigError: E_OPTION; E_EXAMPLE, the data set lacks something; E_BASE, E_ADAPTER or E_JUDGE, nothing
             that loads, or trained with another prompt version; E_CODE, unknown codes or none.
+        SystemExit: 0, after the memory was printed in a dry run.
     """
     for split in splits:
         require_set(config.dataset, split)
@@ -140,6 +148,9 @@ def prepare(config: Any, *splits: str, task_type: TaskType = "CAUSAL_LM") -> Sta
     else:
         prompt = load_prompt(source)
     prompt = replace(prompt, max_tokens=base_room(source, prompt.max_tokens))
+    if config.running.dry_run:
+        _print_memory(config, source, prompt, task_type, rows, sampled)
+        sys.exit(0)
     codes = asked_codes(config.dataset, "train", config.selection)
     if prompt.codes and not config.selection.codes:
         codes = tuple(code for code in codes if code in prompt.codes)
@@ -149,6 +160,28 @@ def prepare(config: Any, *splits: str, task_type: TaskType = "CAUSAL_LM") -> Sta
     prompt = replace(prompt, codes=prompt.codes or codes)
     job = lineage.job_of_config(config, fingerprints, source)
     return StageContext(config, selection, source, prompt, fingerprints, job, task_type)
+
+
+def _print_memory(
+    config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType, rows: int, sampled: int
+) -> None:
+    answer_tokens = getattr(getattr(config, "options", config), "answer_tokens", TAUGHT_TOKENS)
+    setup = TrainingSetup(
+        source.base.folder,
+        task_type,
+        config.adapters,
+        config.running,
+        rows,
+        prompt.max_tokens + answer_tokens,
+        rows * (answer_tokens if task_type == "CAUSAL_LM" else 1),
+        sampled,
+    )
+    reward = reward_folder(getattr(config, "reward", None))
+    if reward is not None:
+        folder = resolve_source(str(reward)).base.folder
+        weights = count_weights(replace(setup, folder=folder, kind="SEQ_CLS"))
+        setup = replace(setup, extra=4 * weights.n_trained + weights.frozen_bytes)
+    print_plan(setup)
 
 
 def save_judge(

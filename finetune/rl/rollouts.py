@@ -24,7 +24,8 @@ from dialint.detector.errors import ConfigError
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.rl.ppo_math import gae, kl_k1, token_rewards, whiten
 from dialint.finetune.rl.sampling import sample
-from dialint.finetune.train.adapters import enable_gradient_checkpointing, unwrap
+from dialint.finetune.train.adapters import unwrap
+from dialint.finetune.train.memory import enable_gradient_checkpointing
 from dialint.finetune.train.options import PpoOptions
 
 Decode = Callable[[Sequence[int]], str]

@@ -21,13 +21,10 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.records import Role
 from dialint.detector.render import RenderConfig, load_tokenizer
 from dialint.finetune.decoder.tokenizer import IM_END, IM_START, add_control_tokens, decoder_render
-from dialint.finetune.train.adapters import (
-    add_adapters,
-    enable_gradient_checkpointing,
-    recomputes_activations,
-)
+from dialint.finetune.train.adapters import add_adapters
 from dialint.finetune.train.lineage import TRAINING
 from dialint.finetune.train.loop import load_weights
+from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
 if TYPE_CHECKING:
     import torch

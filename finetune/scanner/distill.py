@@ -51,10 +51,11 @@ from dialint.detector.scanner import Array, TurnScores
 from dialint.eval.results import source_of
 from dialint.finetune.scanner.data import Target, build_targets
 from dialint.finetune.scanner.options import ScanConfig
-from dialint.finetune.train.adapters import peak_memory
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.checkpoint import remove_except
 from dialint.finetune.train.lineage import TRAINING, job_of_config
 from dialint.finetune.train.loop import pack_rows
+from dialint.finetune.train.memory import TrainingSetup, peak_memory, print_plan
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def distill(config: DistillConfig) -> None:
 
     from dialint.detector.engines.local import resolve_device, resolve_precision
     from dialint.detector.engines.scan_model import check_equivalence
+    from dialint.finetune.scanner.backbone import ENCODER_TOKENS
     from dialint.finetune.scanner.trained import write_scanner
     from dialint.finetune.scanner.trainer import ScanTrainer, TrainData
 
@@ -131,6 +133,13 @@ def distill(config: DistillConfig) -> None:
         raise ConfigError(
             "E_SCANNER", f"{config.teacher}: neither a release nor the folder of a trained scanner"
         )
+    if running.dry_run:
+        folder = resolve_base(config.base).folder if config.base else config.teacher
+        all_weights, context = AdapterOptions(adapter="none"), config.context_tokens or ENCODER_TOKENS
+        rows = math.ceil(config.row_tokens / context)
+        setup = TrainingSetup(folder, None, all_weights, running, rows, context)
+        print_plan(replace(setup, layers=config.layers))
+        return
     torch.set_num_threads(running.threads)
     teacher, student = load_models(config)
     check_equivalence(student.model, student.render.context_tokens)
@@ -194,7 +203,7 @@ def load_models(config: DistillConfig) -> tuple[TrainedScanner, TrainedScanner]:
         read_scanner,
         select_layers,
     )
-    from dialint.finetune.train.adapters import enable_gradient_checkpointing, recomputes_activations
+    from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
     running, teacher = config.running, read_scanner(config.teacher)
     if config.base is not None:

@@ -11,6 +11,7 @@ examples folder and the base model's folder. Writes a folder with ``model.safete
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,9 @@ from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes
 from dialint.finetune.scanner.options import ScanConfig
-from dialint.finetune.train.adapters import peak_memory
 from dialint.finetune.train.checkpoint import remove_except
 from dialint.finetune.train.lineage import TRAINING, job_of_config
+from dialint.finetune.train.memory import TrainingSetup, peak_memory, print_plan
 
 if TYPE_CHECKING:
     from dialint.detector.engines.local import LocalEngine
@@ -52,6 +53,12 @@ def scan(config: ScanConfig) -> None:
     _validate(config)
     running, base_folder = config.running, resolve_base(config.base)
     config = replace(config, base=base_folder.folder)
+    if running.dry_run:
+        context = config.context_tokens or load_base(config).render.context_tokens
+        rows = math.ceil(config.row_tokens / context)
+        setup = TrainingSetup(config.base, None, config.adapters, running, rows, context)
+        print_plan(replace(setup, layers=config.layers))
+        return
     import torch
 
     device = resolve_device(running.device)

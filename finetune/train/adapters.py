@@ -1,10 +1,7 @@
-"""Low-rank adapters: the options of stages that train them, models with adapters loaded and saved; and the
-memory of a training."""
+"""Low-rank adapters: the options of stages that train them, models with adapters loaded and saved."""
 
 from __future__ import annotations
 
-import resource
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,7 +15,6 @@ from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
 from dialint.finetune.train.checkpoint import validate_finite
-from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
     import torch
@@ -33,8 +29,6 @@ PEFT_NAMES = {
     "rslora": "use_rslora",
 }
 """Options of an adapter's shape, and their names in peft."""
-LARGE = 1_000_000_000
-"""Weights above which activations are recomputed by default."""
 
 
 @command_options
@@ -226,30 +220,3 @@ def save_model(
         (folder / "README.md").unlink(missing_ok=True)  # peft's own card
     else:
         model.save_pretrained(folder, safe_serialization=True, **whole)
-
-
-def recomputes_activations(running: RunOptions, model: Any) -> bool:
-    """Return whether activations are computed twice rather than kept
-    (`RunOptions.gradient_checkpointing`)."""
-    if running.gradient_checkpointing is not None:
-        return running.gradient_checkpointing
-    packed = [(weight, getattr(weight, "quant_state", None)) for weight in model.parameters()]
-    counts = (w.numel() if state is None else state.shape.numel() for w, state in packed)
-    return int(sum(counts)) > LARGE
-
-
-def peak_memory() -> int:
-    """Bytes that this process has held at most: of the GPU if there is one, else with all its libraries."""
-    import torch
-
-    if torch.cuda.is_available():
-        return torch.cuda.max_memory_allocated()
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def enable_gradient_checkpointing(model: Any) -> None:
-    """Recompute activations of `model` in the backward pass, in training mode, instead of storing them."""
-    bare = unwrap(model)  # older versions of transformers know the second name only
-    enable = getattr(bare, "activation_checkpointing_enable", bare.gradient_checkpointing_enable)
-    enable({"use_reentrant": False})

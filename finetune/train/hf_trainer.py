@@ -25,10 +25,10 @@ from transformers import PrinterCallback, TrainerCallback, TrainerControl, Train
 from transformers.utils.logging import disable_progress_bar
 
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.adapters import peak_memory, recomputes_activations
 from dialint.finetune.train.checkpoint import validate_loss
 from dialint.finetune.train.distributed import GradientCompression
 from dialint.finetune.train.loop import stop_on_signal
+from dialint.finetune.train.memory import peak_memory, recomputes_activations
 from dialint.finetune.train.metrics_log import MetricsLog, Progress
 from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
 

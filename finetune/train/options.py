@@ -48,6 +48,8 @@ class RunOptions:
     """Steps between checkpoints, in place of minutes."""
     threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
     """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
+    dry_run: bool = False
+    """Print the memory that training would take, and train nothing."""
     report_to: Annotated[tuple[Tracker, ...], Parameter(consume_multiple=True)] = ()
     """Experiment trackers that get every line of metrics.jsonl too, each configured by its own environment
     variables."""
@@ -140,5 +142,5 @@ class PpoOptions:
     """Penalty of an answer that does not end within --answer-tokens."""
 
 
-NOT_IN_JOB = frozenset(("out", "checkpoint_minutes", "checkpoint_steps", "threads", "report_to"))
+NOT_IN_JOB = frozenset(("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "report_to"))
 """Options that change no weight: a run may resume with others."""

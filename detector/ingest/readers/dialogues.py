@@ -76,8 +76,9 @@ def read_dialogues(
         if isinstance(record, BadRecord):
             yield ParsedRecord(number, offset, record)
             continue
-        named = shape.dialogues(record, f"{source.label}:{number}")
-        yield from validate_all(named, number, offset, config, warnings)
+        named = {f"{source.label}:{number}": record} if detected.split != "members" else record
+        for name, value in named.items():
+            yield from validate_all(shape.dialogues(value, name), number, offset, config, warnings)
 
 
 def records_of(
@@ -93,7 +94,7 @@ def records_of(
     if detected.split == "whole":
         return iter([ParsedJson(1, 0, decode_or_fault(b"".join(without_bom(blocks(source, config)))))])
     lists = detected.shape.members if detected.split == "lists" else ()
-    return json_parts(source, lists, config)
+    return json_parts(source, lists, config, members=detected.split == "members")
 
 
 def _open_table(source: Source, detected: DetectedFormat, config: ReadConfig) -> MessageTable | None:

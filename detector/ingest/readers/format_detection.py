@@ -43,7 +43,7 @@ N_ELEMENTS = 20
 """Elements of an array by which its format is recognised."""
 _CHAT_HEAD = re.compile(rb'\[[^\]\n"{\[]{1,80}\](?::|[ ])[^\n]')
 """A time or a speaker in brackets, before what was said."""
-Split = Literal["whole", "elements", "lists"]
+Split = Literal["whole", "elements", "members", "lists"]
 NO_JSON = object()
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 
@@ -51,7 +51,7 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 @dataclass(frozen=True)
 class DetectedFormat:
     """Framing of the file, and the format of its records. `split` is how a document is split into records:
-    the whole, its elements, or lists in its members. `by_mapping`: messages are read by a mapping of
+    the whole, its elements, its members, or lists in members. `by_mapping`: messages are read by a mapping of
     `fields`. `rows`: the rows of a table are records of `shape`. `text` is the format of a text. `paths` are
     the leaves of a Parquet file with one dialogue a row."""
 
@@ -290,6 +290,9 @@ def _document(whole: Any, shapes: list[LogFormat]) -> DetectedFormat | None:
     for shape in shapes:
         if isinstance(whole, list) and any(map(shape.matches, whole[:N_ELEMENTS])):
             return DetectedFormat("document", shape, "elements")
+        is_keyed = isinstance(whole, dict) and shape.members == ("*",)
+        if is_keyed and all(map(shape.matches, whole.values() or [0])):
+            return DetectedFormat("document", shape, "members")
     return None
 
 

@@ -193,11 +193,13 @@ def json_lines(
             yield ParsedJson(number, offset, decode_or_fault(line))
 
 
-def json_parts(source: Source, lists: tuple[str, ...], config: ReadConfig) -> Iterator[ParsedJson]:
-    """Every part of a document, split as by `segments`."""
+def json_parts(
+    source: Source, lists: tuple[str, ...], config: ReadConfig, *, members: bool = False
+) -> Iterator[ParsedJson]:
+    """Every part of a document, split as by `segments`; with `members` a part is an object of one member."""
     stream = without_bom(blocks(source, config))
     for number, (offset, raw) in enumerate(segments(stream, lists, config.max_record_bytes), 1):
-        value = raw if isinstance(raw, BadRecord) else decode_or_fault(raw)
+        value = raw if isinstance(raw, BadRecord) else decode_or_fault(b"{" + raw + b"}" if members else raw)
         yield ParsedJson(number, offset, value)
 
 
@@ -205,12 +207,12 @@ _STRUCTURE = re.compile(rb'["\[\]{},]')
 _STRING_END = re.compile(rb'["\\]')
 _KEY = re.compile(rb'\A\s*+"([^"\\]*+)"\s*+:\s*+')
 Segment = tuple[int, bytes | BadRecord]
-"""Offset and bytes of one record; a fault for a record that is too long to hold,
+"""Offset and bytes of one record (with its key, for a member); a fault for a record that is too long to hold,
 and for a document that ends early or late."""
 
 
 def segments(stream: Iterable[bytes], lists: tuple[str, ...], max_bytes: int) -> Iterator[Segment]:
-    """The records of a document: the parts of its top array, or, with `lists`, the elements of
+    """The records of a document: the parts of its top array or object, or, with `lists`, the elements of
     those members of the top object. Tracks brackets and strings; `start` is where the current part begins in
     `data`, and what stands before it is dropped, `base` bytes so far."""
     names, level = {name.encode() for name in lists}, 2 if lists else 1

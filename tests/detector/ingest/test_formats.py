@@ -68,12 +68,19 @@ def abcd(log: Log) -> bytes:
     ).encode()
 
 
+def multiwoz(log: Log) -> bytes:
+    return json.dumps(
+        {n: {"goal": {}, "log": [{"text": t, "metadata": {}} for _, t in s]} for n, s in log}
+    ).encode()
+
+
 WRITERS: dict[str, tuple[str, Callable[[Log], bytes]]] = {
     "canonical": (".jsonl", canonical),
     "sharegpt": (".json", sharegpt),
     "csv": (".csv", csv_table),
     "freshdesk": (".json", freshdesk),
     "abcd": (".json", abcd),
+    "multiwoz": (".json", multiwoz),
 }
 JSON_FORMATS = [name for name in WRITERS if name != "csv"]
 ROLES = ReadConfig(max_bad=1.0, role=("leo=agent",))
@@ -128,7 +135,7 @@ def test_text_after_a_document_is_found(tmp_path: Path, format: str) -> None:
     assert [reject.code for reject in rejects] == ["E_TRAILING"]
 
 
-@pytest.mark.parametrize("format", ["sharegpt", "abcd"])
+@pytest.mark.parametrize("format", ["sharegpt", "abcd", "multiwoz"])
 def test_large_documents_stream(tmp_path: Path, format: str) -> None:
     log = [
         (f"d{i}", [("customer", 'A "quoted", [bracketed] {text} \\ ' + "x" * 400), ("agent", "ok")])

@@ -162,6 +162,16 @@ def test_a_base_that_mixes_dialogues_is_refused(
         pretrain(replace(config, out=tmp_path / "d"))
 
 
+def test_a_dry_run_says_what_it_would_take(
+    config: PretrainConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = replace(config.running, dry_run=True)
+    pretrain(replace(config, out=tmp_path / "d", running=running))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["parameters", "memory"]
+    assert not (tmp_path / "d").exists()
+
+
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
 BASES = {
     "llama": (LlamaForCausalLM, LlamaConfig, {"num_key_value_heads": 2}),

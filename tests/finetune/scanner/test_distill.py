@@ -221,6 +221,12 @@ def test_labels_are_learnt_beside(config: DistillConfig, examples: Path) -> None
     assert all(bool(weight.isfinite().all()) for weight in both.values())
 
 
+def test_a_dry_run_trains_nothing(config: DistillConfig, capsys: pytest.CaptureFixture[str]) -> None:
+    distill(replace(config, running=replace(config.running, dry_run=True)))
+    assert "memory: about" in capsys.readouterr().out
+    assert not config.out.exists()
+
+
 def test_a_killed_run_goes_on_bit_for_bit(config: DistillConfig) -> None:
     config = replace(config, running=replace(config.running, checkpoint_steps=2))
     whole = config.out.with_name("whole")

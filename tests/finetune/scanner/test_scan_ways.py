@@ -148,6 +148,13 @@ def test_stopping_early_needs_errors_to_look_at(config: ScanConfig, tmp_path: Pa
         train.scan(replace(config, examples=tmp_path, epochs=20, eval_steps=1, patience=1))
 
 
+def test_a_dry_run_tells_and_leaves_nothing(config: ScanConfig, capsys: pytest.CaptureFixture[str]) -> None:
+    train.scan(replace(config, running=replace(EXACT, dry_run=True)))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["parameters", "memory"]
+    assert not config.out.exists()
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [

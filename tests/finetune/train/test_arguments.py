@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from dialint.app.cli import main
-from dialint.finetune.train.adapters import peak_memory, recomputes_activations
+from dialint.finetune.train import memory
 from dialint.finetune.train.hf_trainer import restrict_to_one_gpu
+from dialint.finetune.train.memory import recomputes_activations
 from dialint.finetune.train.options import RunOptions
 
 
@@ -42,7 +42,7 @@ def test_large_models_compute_activations_twice_unless_told_otherwise(
     model = torch.nn.Linear(10, 10)
     assert not recomputes_activations(RunOptions(), model)
     assert recomputes_activations(RunOptions(gradient_checkpointing=True), model)
-    monkeypatch.setattr("dialint.finetune.train.adapters.LARGE", 100)
+    monkeypatch.setattr(memory, "LARGE", 100)
     assert recomputes_activations(RunOptions(), model)
     assert not recomputes_activations(RunOptions(gradient_checkpointing=False), model)
 
@@ -77,8 +77,3 @@ def test_positions_on_the_command_line_are_no_options(
         main()
     assert ended.value.code
     assert "DEPTH" not in "".join(capsys.readouterr())
-
-
-def test_peak_memory_is_in_bytes() -> None:
-    taken = bytearray(os.urandom(1)) * (300 * 10**6)
-    assert len(taken) < peak_memory() < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

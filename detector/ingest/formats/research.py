@@ -1,4 +1,4 @@
-"""Episodes of tau- and tau2-bench.
+"""Research corpora that a mapping cannot say: MultiWOZ 2.0 and 2.1 (keyed by file name), tau- and tau2-bench.
 
 Of an agent of tau-bench that writes ``Thought: ... Action: {...}`` only the text that the customer saw is
 read, as in tau-bench's own loop: the part after the last ``Action:``, or the content if that part is the JSON
@@ -36,6 +36,15 @@ ROLES = {"user": "customer", "assistant": "bot", "system": "system"}
 
 def _has(*keys: str) -> Callable[[Any], bool]:
     return lambda record: isinstance(record, dict) and all(key in record for key in keys)
+
+
+def _read_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
+    """One value of `data.json`. Even turns are the customer's, odd ones the human wizard's."""
+    turns = [
+        RawTurn("agent" if index % 2 else "customer", item.get("text"))
+        for index, item in enumerate(object_list(record, "log", fallback_id))
+    ]
+    yield RawDialogue(as_name(record.get("dialogue_id")) or fallback_id, turns, path="log")
 
 
 def _read_episode(key: str, record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
@@ -77,4 +86,10 @@ def _turn(message: dict[str, Any], path: str, name: str) -> RawTurn:
 tau = LogFormat("tau", _has("traj", "task_id"), partial(_read_episode, "traj"))
 tau2 = LogFormat(
     "tau2", _has("messages", "task_id"), partial(_read_episode, "messages"), members=("simulations",)
+)
+multiwoz = LogFormat(
+    "multiwoz",
+    lambda record: isinstance(record, dict) and isinstance(record.get("log"), list),
+    _read_multiwoz,
+    members=("*",),
 )
