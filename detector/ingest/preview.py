@@ -156,7 +156,7 @@ def _of_columns(source: Source, detected: DetectedFormat, columns: Columns, reco
 def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[str]:
     used = {part for path in config.mapped.fields.values() for part in (path, *path.split("+"))}
     paths = paths_of(_sample(source, detected, config))
-    if detected.split in ("members", "lists"):
+    if detected.split == "lists":
         paths = [f"{detected.shape.members[0]}[].{path}" for path in paths]
     return [path for path in paths if path not in used]
 
