@@ -75,34 +75,28 @@ def assert_same_training(first: Path, second: Path, figure: str = "loss") -> Non
 
 
 @pytest.mark.slow
-def test_fsdp2_trains_what_one_process_does_and_goes_on_in_another_number(
-    tiny: Path, dataset: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "resumed_in", "cut_up"), [("fsdp2", 1, "pytorch_model_fsdp.bin"), ("zero3", 2, "global_step2")]
+)
+def test_cut_up_weights_train_what_one_process_does(
+    tiny: Path, dataset: Path, tmp_path: Path, name: str, resumed_in: int, cut_up: str
 ) -> None:
-    launch = launcher_environment("fsdp2", 2)
+    if name == "zero3":
+        pytest.importorskip("deepspeed", reason="no extra installs it")
+    launch = launcher_environment(name, 2)
     printed = train(
         tiny, dataset, tmp_path, launch, 2, "sft:sft:1:2:none", "reward:reward:1:0:none", "grpo:grpo:1:0:none"
     )
     assert "sft stopped 0" in printed
-    assert "pytorch_model_fsdp.bin" in printed  # it was cut up
-    train(tiny, dataset, tmp_path, launcher_environment("fsdp2", 1), 1, "sft:sft:2:0:none")
+    assert cut_up in printed
+    again = launcher_environment(name, resumed_in)
+    train(tiny, dataset, tmp_path, again, resumed_in, f"sft:sft:{2 // resumed_in}:0:none")
     for stage in ("sft", "reward"):
         RUNS[stage](config(stage, tiny, dataset, tmp_path / f"one-{stage}", 2))
         assert_same_training(tmp_path / f"one-{stage}", tmp_path / stage)
-    assert json.loads((tmp_path / "sft" / "manifest.json").read_text())["figures"]["processes"] == 1
+    assert json.loads((tmp_path / "sft" / "manifest.json").read_text())["figures"]["processes"] == resumed_in
     train(tiny, dataset, tmp_path, {}, 2, "whole:grpo:1:0:none")  # with the answers that these two sampled
     assert_same_training(tmp_path / "whole", tmp_path / "grpo")
-
-
-@pytest.mark.slow
-def test_zero3_trains_what_one_process_does(tiny: Path, dataset: Path, tmp_path: Path) -> None:
-    pytest.importorskip("deepspeed", reason="no extra installs it")
-    launch = launcher_environment("zero3", 2)
-    train(
-        tiny, dataset, tmp_path, launch, 2, "sft:sft:1:0:none", "reward:reward:1:0:none", "grpo:grpo:1:0:none"
-    )
-    for stage in ("sft", "reward"):
-        RUNS[stage](config(stage, tiny, dataset, tmp_path / f"one-{stage}", 2))
-        assert_same_training(tmp_path / f"one-{stage}", tmp_path / stage)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import _validate_launch_command, launch_command_parser
 
 from dialint.detector import environment
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune import screening, search
 from dialint.finetune.decoder.pretrain import PretrainConfig, pretrain
 from dialint.finetune.judge import merge_adapter, ppo
@@ -21,6 +21,7 @@ from dialint.finetune.scanner.distill import DistillConfig, distill
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
+from dialint.finetune.train.checkpoint import describe_job, job_mismatch
 from dialint.finetune.train.options import RunOptions
 
 NOWHERE = Path("nowhere")
@@ -91,3 +92,15 @@ def test_compressed_gradients_need_processes(launched: None, monkeypatch: pytest
     monkeypatch.setenv("WORLD_SIZE", "1")
     with pytest.raises(ConfigError, match="E_OPTION: --compress-gradients"):
         options.validate()
+
+
+def test_checkpoints_of_zero_belong_to_a_number_of_processes(
+    launched: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_DEEPSPEED", "true")
+    before = describe_job({})
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    with pytest.raises(
+        OutputRefused, match=r"E_OTHER_JOB: .* processes were deepspeed 2, are deepspeed 1 now"
+    ):
+        raise job_mismatch(NOWHERE, before, describe_job({}))
