@@ -69,7 +69,7 @@ def load_base(config: ScanConfig) -> BaseModel:
         shape = first_layers(shape, config.layers)
     history = config.history
     if history is None:  # where the base is trained too, or is a scanner that is told of repeated words
-        history = config.epochs > 0 or bool(_manifest(config.base).get("render", {}).get("history"))
+        history = config.epochs > 0 or bool(scanner_manifest(config.base).get("render", {}).get("history"))
     tokenizer, render = prepare_tokenizer(
         base_tokenizer, shape.get("bos_token_id"), config.context_tokens, history
     )
@@ -80,7 +80,7 @@ def load_base(config: ScanConfig) -> BaseModel:
     return BaseModel(config.base, shape, sha256, tokenizer, render, tuple(new_ids))
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def scanner_manifest(folder: Path) -> dict[str, Any]:
     """What a release or the training of a scanner says of itself; empty for any other base."""
     for name in ("release.json", TRAINING):
         with suppress(OSError, ValueError):
@@ -249,7 +249,7 @@ def _load_weights(backbone: PreTrainedModel, folder: Path) -> None:
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ConfigError("E_BASE", f"{folder}: weights that do not fit ({type(error).__name__})") from None
     if wanted and len(wanted) == len(backbone.state_dict()):  # a scanner that holds heads alone
-        content = _manifest(folder)
+        content = scanner_manifest(folder)
         base, sha256 = content.get("base") or {}, content.get("base_sha256")
         if base.get("name") in FETCHED:
             names = {f"{BACKBONE}{key}" for key in wanted}

@@ -1,8 +1,8 @@
 """Fits the heads of a scanner by logistic regression on the hidden states of its base, which stays as it is.
 
 The base reads every window once. A head is fitted for each code on the slot's state and the mean of the
-turn's tokens, standardised, with an L2 penalty: towards the heads that the scanner has already, of which a
-release has learnt ones, and a new scanner none. Standardisation is then multiplied into the weights.
+turn's tokens, standardised, with an L2 penalty towards the head that the scanner has: a release's stays near
+it, with its bias, a new one begins at zero. Standardisation is then multiplied into the weights.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from dialint.finetune.scanner.data import Target
 
 STRENGTH = 0.01
 """Inverse strength of the L2 penalty; chosen on real dialogues (`docs/experiments/training.md`)."""
+KEPT_STRENGTH, KEPT_BIAS = 0.001, 0.1
+"""The same of weights and biases that a release has learnt: fifty labels leave it as good as it was."""
 ITERATIONS = 150
 DOUBT = (0.3, 0.7)
 """Labels of a probability between these say neither."""
@@ -46,23 +48,28 @@ def read_states(engine: LocalEngine, targets: Sequence[Target]) -> tuple[Array, 
     return np.concatenate(states), np.where(in_doubt, np.float32(np.nan), wanted.round())
 
 
-def fit_heads(model: ScanModel, states: Array, labels: Array, strength: float = STRENGTH) -> None:
+def fit_heads(model: ScanModel, states: Array, labels: Array) -> None:
     """Fit the heads of `model`, in place, to what `read_states` returned."""
     inputs = torch.from_numpy(states).float()
     mean, deviation = inputs.mean(dim=0), inputs.std(dim=0, correction=0) + 1e-4
     inputs.sub_(mean).div_(deviation)
     before = torch.cat([model.slot_head.weight, model.token_head.weight], dim=1).detach().cpu().float()
     towards = (before * deviation).T.contiguous()
-    bias = model.slot_head.bias.detach().cpu().float() + before @ mean
+    level = model.slot_head.bias.detach().cpu().float() + before @ mean
+    is_kept = before.any(dim=1)
+    strength = torch.where(is_kept, KEPT_STRENGTH, STRENGTH)
     wanted, known = torch.from_numpy(np.nan_to_num(labels)), torch.from_numpy(~np.isnan(labels)).float()
-    weights, bias = towards.clone().requires_grad_(), bias.clone().requires_grad_()
+    weights, bias = towards.clone().requires_grad_(), level.clone().requires_grad_()
     optimizer = torch.optim.LBFGS([weights, bias], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
         logits = inputs @ weights + bias
         errors = binary_cross_entropy_with_logits(logits, wanted, known, reduction="sum")
-        total = (errors + ((weights - towards) ** 2).sum() / (2 * strength)) / len(inputs)
+        penalty = ((weights - towards) ** 2 / strength).sum() + (
+            (bias - level)[is_kept] ** 2 / KEPT_BIAS
+        ).sum()
+        total = (errors + penalty / 2) / len(inputs)
         total.backward()  # type: ignore[no-untyped-call]
         return total
 

@@ -239,7 +239,8 @@ def describe_release(config: PackConfig, training: dict[str, Any], taxonomy: Tax
 
 
 def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeRelease]:
-    """Fit curve and threshold of every code of the head on the calibration split."""
+    """Fit curve and threshold of every code of the head on the calibration split. What the scanner keeps of a
+    release stays, unless the split shows that the code may flag, or real dialogues have errors enough."""
     examples = list(read_examples(require_set(config.examples, "calibration")))
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
@@ -247,19 +248,27 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
     natural = [] if path is None else list(read_examples(path))
     scores = scan_examples(detector, examples)
     languages = calibrated_languages(natural or examples, detector.taxonomy)
-    scans: dict[str, Scan | None] = dict.fromkeys(detector.info.head_codes)
+    kept = _kept_scans(config)
+    scans: dict[str, Scan | None] = {code: kept.get(code) for code in detector.info.head_codes}
     units = {code: code_units(detector, code, examples, scores)[:2] for code in scans}
     for code, (truth, raw) in units.items():
         per: Literal["turn", "dialogue"] = "dialogue" if code in detector.info.dialogue_codes else "turn"
         rate = config.per_100 if per == "turn" else config.per_100_dialogues
         if truth.any():
             scan = fit_contract(truth, raw, rate, config.confidence, per)
-            scans[code] = scan.model_copy(update={"languages": languages[code]})
+            if code not in kept or (scan.contract is not None and (truth > 0.5).sum() >= MIN_ERRORS):
+                scans[code] = scan.model_copy(update={"languages": languages[code]})
     if natural:
         wanted = config.natural_precision, config.suggested_precision
         fitted = calibrate_natural(detector, natural, scans, *wanted)
         scans |= {code: with_recall(scan, *units[code]) for code, scan in fitted.items()}
     return {code: CodeRelease(scan=scan) for code, scan in scans.items() if scan is not None}
+
+
+def _kept_scans(config: PackConfig) -> dict[str, Scan]:
+    """The calibration by code of the release whose heads the scanner continues."""
+    training = read_manifest(config.scanner / TRAINING, "dialint train sft scan", ScannerManifest)
+    return {code: Scan.model_validate(scan, strict=False) for code, scan in training.get("scans", {}).items()}
 
 
 def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:
@@ -294,7 +303,8 @@ def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
 def _select_codes(
     config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
 ) -> dict[str, CodeRelease]:
-    """The codes that may flag and reach the average precision on the set dev. Where there are real dialogues
+    """The codes that may flag and reach the average precision on the set dev, and those of a release that the
+    scanner continues. Where there are real dialogues
     with labels also those that reach it and may not flag, and those with errors enough there: dialogues are
     ranked by their probabilities. Of codes that exclude one another all or none, those that may not flag too:
     their probabilities are one distribution.
@@ -310,6 +320,7 @@ def _select_codes(
         Counter(label.code for example in read_examples(path) for label in example.errors) if path else {}
     )
     selected = {code for code, n in natural.items() if n >= MIN_ERRORS and code in calibrated}
+    selected |= calibrated.keys() & _kept_scans(config)
     for code, release in calibrated.items():
         precision = (figures[code]["average_precision"] or 0.0) if code in figures else 0.0
         scan = release.scan

@@ -3,10 +3,12 @@
     dialint train sft scan --examples build/examples --base smollm2 --layers 16 --out build/scanner
     dialint train sft scan --examples build/examples --base embedded --out build/scanner --epochs 2
 
-Without ``--epochs`` each example is read once, and the heads are fitted by logistic regression. With them
-base and heads learn by binary cross-entropy on slots of turns and evidence tokens; a stopped run resumes from
-its last checkpoint. Reads the sets ``train`` and ``dev`` (JSONL or Parquet) and ``manifest.json`` of the
-examples folder and the base model's folder. Writes a folder with ``model.safetensors`` and ``training.json``.
+Without ``--epochs`` each example is read once, and the heads are fitted by logistic regression. Those of a
+release stay near what they were, so that few labels make none worse; it keeps the codes that nobody labelled,
+and their calibration. With ``--epochs`` base and heads learn by binary cross-entropy on slots of turns and
+evidence tokens; a stopped run resumes from its last checkpoint. Reads the sets ``train`` and ``dev`` (JSONL
+or Parquet) and ``manifest.json`` of the examples folder and the base model's folder. Writes a folder with
+``model.safetensors`` and ``training.json``.
 """
 
 from __future__ import annotations
@@ -16,11 +18,18 @@ import time
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.artifacts import MANIFEST, data_fingerprint, make_output_folder, require_new
+from dialint.detector.artifacts import (
+    MANIFEST,
+    data_fingerprint,
+    make_output_folder,
+    read_manifest,
+    require_new,
+)  # fmt: skip
 from dialint.detector.engines.base_models import FETCHED, describe_base, resolve_base
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
+from dialint.detector.manifests import Examples
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes
@@ -47,7 +56,7 @@ def scan(config: ScanConfig) -> None:
     """Train a scanner on labelled examples."""
     from dialint.detector.engines.local import LocalEngine, resolve_device, resolve_precision
     from dialint.finetune.scanner.backbone import build_network, load_base, merge_adapters
-    from dialint.finetune.scanner.trained import TrainedScanner, continue_heads, write_scanner
+    from dialint.finetune.scanner.trained import TrainedScanner, continue_heads, kept_scans, write_scanner
     from dialint.finetune.scanner.trainer import ScanTrainer
 
     _validate(config)
@@ -100,6 +109,7 @@ def scan(config: ScanConfig) -> None:
     )
     lineage |= {
         "continued_from": None if continued is None else continued.sha256,
+        "scans": kept_scans(base.folder) if _keeps_release(config) else {},
         "precision": precision,
         "peak_memory_mb": round(peak_memory() / 1e6),
     }
@@ -152,7 +162,11 @@ def load_data(config: ScanConfig, base: BaseModel, codes: list[str]) -> TrainDat
     from dialint.finetune.scanner.trainer import TrainData
 
     renderer = Renderer(base.render, base.tokenizer)
-    examples, seed = read_examples(require_set(config.examples, "train")), config.running.seed
+    unknown, seed = set(codes) - _labelled_codes(config), config.running.seed
+    examples = (
+        example.model_copy(update={"unlabelled": tuple({*example.unlabelled, *unknown})})
+        for example in read_examples(require_set(config.examples, "train"))
+    )
     train = list(build_targets_with_prefixes(examples, config.prefix_share, seed, renderer, codes))
     evaluation = {
         name: list(build_targets(read_examples(path), renderer, codes))
@@ -164,12 +178,27 @@ def load_data(config: ScanConfig, base: BaseModel, codes: list[str]) -> TrainDat
     return TrainData(train, evaluation, codes, job)
 
 
+def _keeps_release(config: ScanConfig) -> bool:
+    """Return whether a base that is a scanner keeps what the labels do not change."""
+    return not (config.epochs or config.new_heads or config.taxonomy is not None)
+
+
+def _labelled_codes(config: ScanConfig) -> set[str]:
+    """The codes that the examples were labelled for: those of their manifest, and all that a label names."""
+    listed = read_manifest(config.examples / MANIFEST, expected=Examples).get("codes") or ()
+    train = read_examples(require_set(config.examples, "train"))
+    return {*listed, *(label.code for example in train for label in example.labels)}
+
+
 def select_codes(config: ScanConfig) -> tuple[list[str], list[str]]:
-    """The codes to train, in the order of the taxonomy, and those of them that are of dialogue scope.
+    """The codes of the scanner, in the order of the taxonomy, and those of them that are of dialogue scope:
+    without `config.codes` those that the labels name, and those of a scanner that is kept.
 
     Raises:
         ConfigError: E_CODE, there is none, or one that the taxonomy does not have.
     """
+    from dialint.finetune.scanner.backbone import scanner_manifest
+
     selected = set(config.codes) or {
         label.code
         for example in read_examples(require_set(config.examples, "train"))
@@ -178,5 +207,8 @@ def select_codes(config: ScanConfig) -> tuple[list[str], list[str]]:
     taxonomy = load_taxonomy(config.taxonomy).codes
     if not selected or selected - set(taxonomy):
         raise ConfigError("E_CODE", f"no codes to train, or unknown ones: {sorted(selected - set(taxonomy))}")
+    if _keeps_release(config) and not config.codes:
+        content = scanner_manifest(config.base)
+        selected |= {*content.get("head_codes", content.get("codes", ()))} & set(taxonomy)
     codes = [code for code in taxonomy if code in selected]
     return codes, [code for code in codes if taxonomy[code].scope == "dialogue"]

@@ -25,7 +25,7 @@ from dialint.detector.release import WEIGHTS, Release
 from dialint.detector.render import RenderConfig, Renderer
 from dialint.detector.scanner import Scanner
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.scanner.backbone import BaseModel, init_model
+from dialint.finetune.scanner.backbone import BaseModel, init_model, scanner_manifest
 from dialint.finetune.train.checkpoint import save_weights
 from dialint.finetune.train.lineage import LIBRARIES, TRAINING, config_to_dict, git_commit
 
@@ -47,6 +47,7 @@ class ScannerManifest(TypedDict):
     config: dict[str, Any]
     base: NotRequired[dict[str, str] | None]
     taxonomy: NotRequired[str]
+    scans: NotRequired[dict[str, dict[str, Any]]]
 
 
 Shape = dict[str, Any]
@@ -187,6 +188,14 @@ def _tensor_names(shape: Shape, n_codes: int) -> frozenset[str]:
 
     with torch.device("meta"):
         return frozenset(ScanModel(backbone_from_config(shape), n_codes).state_dict())
+
+
+def kept_scans(folder: Path) -> dict[str, dict[str, Any]]:
+    """The calibration of a release's scan by code, or that which a trained scanner continues."""
+    content = scanner_manifest(folder)
+    if "head_codes" not in content:
+        return content.get("scans", {})
+    return {code: how["scan"] for code, how in content["codes"].items() if how["scan"] is not None}
 
 
 def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> TrainedScanner | None:

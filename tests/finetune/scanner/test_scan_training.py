@@ -144,6 +144,34 @@ def test_heads_on_a_base_that_stays_as_it_is(config: ScanConfig, taught: Path, t
     assert read_scanner(frozen.out).codes == PLANTED
 
 
+def test_few_labels_leave_a_release_as_it_is(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+    limits = {"per_100": 5.0, "per_100_dialogues": 5.0, "sets": ("test",), "rounds": 5, "evidence": False}
+    old = PackConfig(scanner=taught, examples=config.examples, out=tmp_path / "old", name="old", **limits)  # type: ignore[arg-type]
+    pack(old)
+    few = tmp_path / "few"
+    few.mkdir()
+    for name in ("train", "dev", "calibration", "test"):
+        rows = [
+            example.model_copy(update={"labels": tuple(each for each in example.labels if each.code == "T1")})
+            for example in read_examples(config.examples / f"{name}.jsonl")
+        ]
+        (few / f"{name}.jsonl").write_text("".join(row.model_dump_json() + "\n" for row in rows[:12]))
+    files = [file_entry(path) for path in sorted(few.iterdir())]
+    write_manifest(few / "manifest.json", {"sources": [], "codes": ["T1"], "files": files})
+    further = ScanConfig(
+        examples=few, base=old.out, out=tmp_path / "scanner", row_tokens=200, context_tokens=100,
+        running=config.running,
+    )  # fmt: skip
+    scan(further)
+    before, after = read_scanner(old.out).model.state_dict(), read_scanner(further.out).model.state_dict()
+    for name in ("slot_head.weight", "slot_head.bias", "token_head.weight"):
+        assert torch.allclose(after[name][1:], before[name][1:], atol=1e-3), name  # V2 and R1: nobody looked
+    assert not torch.equal(after["slot_head.bias"][0], before["slot_head.bias"][0])
+    new = replace(old, scanner=further.out, examples=few, out=tmp_path / "new", name="new")
+    pack(new)
+    assert Release(new.out).info.codes == Release(old.out).info.codes
+
+
 def test_a_trained_folder_is_not_overwritten(config: ScanConfig, taught: Path) -> None:
     with pytest.raises(OutputRefused, match="holds a trained scanner"):
         scan(config)
