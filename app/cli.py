@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import logging
 import os
@@ -217,6 +218,7 @@ def check_extras(tokens: Sequence[str]) -> None:
 
 def main() -> None:
     """Entry point: errors become one line on standard error and an exit code, never a traceback."""
+    gc.set_threshold(environment.GC_THRESHOLD)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # terminals may lack a character
     if not os.environ.get("DIALINT_DEBUG"):

@@ -14,10 +14,12 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
-
-from packaging.requirements import Requirement
+from typing import TYPE_CHECKING
 
 from dialint.detector.errors import ConfigError
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 MODULES = {
     "argon2-cffi": "argon2", "crowd-kit": "crowdkit",
@@ -29,6 +31,11 @@ MODULES = {
 
 INSTALLED_BY_HAND = ("dev",)
 """Extras that no command needs."""
+
+
+GC_THRESHOLD = 50_000
+"""New objects after which the commands and their workers look for unused cycles: imports and word lists are many
+objects, and none is unused."""
 
 
 def home_folder() -> Path:
@@ -135,6 +142,8 @@ def require_single_process(command: str) -> None:
 
 
 def _requirements() -> Iterator[tuple[str, Requirement]]:
+    from packaging.requirements import Requirement
+
     try:
         lines = requires("dialint") or []
     except PackageNotFoundError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from dialint.detector.errors import ConfigError
@@ -46,6 +46,8 @@ DIALOGUE_CHARACTERS = 1500
 """Characters that are read; more changes nothing and takes longer."""
 WIDE_LETTER = 3
 """Letters of an alphabet that a letter of a script without one, such as Chinese, counts for."""
+RECENT = 4096
+"""Texts whose answers are kept: a dialogue is read for its coverage and again for its checks."""
 
 _PLACEHOLDER = re.compile(r"\[[^\[\]]{1,40}\]|<[^<>]{1,40}>|\{[^{}]{1,40}\}")
 _NO_WORD = re.compile(r"[\d_#/\\|@]|\Awww\.")
@@ -128,6 +130,7 @@ def describe_gaps(verdict: Verdict) -> str:
     return "; ".join(texts)
 
 
+@lru_cache(RECENT)
 def language_words(text: str) -> str:
     """Return the words of `text` that indicate its language: no links, addresses, placeholders, numbers or
     codes, and none of another script than that of most letters (a quoted title)."""
@@ -162,6 +165,7 @@ def _probabilities(words: str, among: tuple[str, ...]) -> dict[str, float]:
     return {code: share / total for code, share in shares.items()}
 
 
+@lru_cache(RECENT)
 def _language(words: str, expected: str, enough: float, among: tuple[str, ...]) -> str:
     """Return the language of `words` if its probability is `enough`, or if they cannot be in the `expected`
     one."""

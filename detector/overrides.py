@@ -35,7 +35,6 @@ from dialint.detector.artifacts import atomic_file, fingerprint
 from dialint.detector.calibration import MIN_PRECISION, CodeRelease, sigmoid
 from dialint.detector.errors import ConfigError, Message, ReleaseRefused
 from dialint.detector.records import Probability, Record, Source
-from dialint.detector.statistics import effective_interval
 from dialint.detector.yaml_document import first_error, read_document
 
 Advice = Literal["keep", "suggestion only", "too few judged"]
@@ -78,6 +77,8 @@ class Judged(Record):
     @cached_property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the precision, by Clopper and Pearson, each dialogue counting as one."""
+        from dialint.detector.statistics import effective_interval  # numpy
+
         return effective_interval(self.precision or 0.0, self.effective_n)
 
     @property

@@ -17,7 +17,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from dialint.detector.artifacts import (
@@ -295,6 +294,8 @@ class Release:
 
 def _finite(kind: str, data: bytes) -> bool:
     """Whether no number of a stored tensor is NaN or infinite; integers always are finite."""
+    import numpy as np
+
     if kind == "BF16":
         return bool(np.all(np.frombuffer(data, np.uint16) & 0x7F80 != 0x7F80))
     if kind in ("F16", "F32", "F64"):
@@ -330,7 +331,7 @@ class LanguageCoverage:
 
     def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy, checks: Mapping[str, Check]) -> None:
         self._checks = checks
-        self._info = info
+        self._info, self._covered = info, info.covered
         self._context_free = {code for code, entry in taxonomy.codes.items() if entry.context_free}
         self._by_languages: dict[tuple[str, str, str], TurnCoverage] = {}
 
@@ -383,7 +384,7 @@ class LanguageCoverage:
         for turn in turns:
             own = coverage[turn]
             missing: dict[str, tuple[list[str], list[str]]] = {}
-            for code in self._info.covered:
+            for code in self._covered:
                 how = self._info.codes[code]
                 if code in own.scanned or (how.scan is None and code in own.checked):
                     continue

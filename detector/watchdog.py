@@ -8,6 +8,7 @@ fails alone in a new worker gets a failed verdict, the others the verdicts that 
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import math
 import os
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from cyclopts import Parameter
 
-from dialint.detector.environment import child_environment
+from dialint.detector.environment import GC_THRESHOLD, child_environment
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.interface import (
     Detector,
@@ -456,6 +457,7 @@ def _serve(pipe: Connection, parent: int, load: Callable[[], Detector]) -> NoRet
     """Judge incoming dialogues until the pipe is closed. Closes all inherited files, as they may hold
     locks."""
     code = 1
+    gc.set_threshold(GC_THRESHOLD)
     try:
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)

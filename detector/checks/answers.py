@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.calls import raw_texts
-from dialint.detector.checks.repeats import same_text_again
+from dialint.detector.checks.repeats import find_repeated
 from dialint.detector.checks.words import (
     content,
     find_phrases,
@@ -111,7 +111,7 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
     """Find an answer to a question that greets, thanks or takes leave and says nothing beside, that the
     customer calls none, or whose question he puts again in the same words (C1; C2 after several questions; R1
     if it takes leave last); and a leave after an answer to the rest of his turn (R1)."""
-    repeated = {hit.turn for hit in same_text_again(dialogue)}  # that is M3, whatever else is wrong with it
+    repeated = {hit.turn for hit in find_repeated(dialogue)}  # that is M3, whatever else is wrong with it
     said, last_said = "", ""
     for reply in replies(dialogue):
         said, last_said = last_said, reply.text  # of the reply before

@@ -138,6 +138,8 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
     on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 37 of 39, all there are.
     """
     uses = uses_by_turn(dialogue)
+    if not uses:
+        return
     words, called, wishes = set[str](), set[str](), _Wishes()
     for text in dialogue.sources:
         words |= _words(text)

@@ -49,6 +49,13 @@ def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     customer asks to hear again or has not answered; short messages, thanks, goodbyes, offers of further help,
     and menus.
     """
+    yield from find_repeated(dialogue)
+
+
+@per_dialogue
+def find_repeated(dialogue: Dialogue) -> tuple[Hit, ...]:
+    """Return the hits of `same_text_again`."""
+    hits: list[Hit] = []
     sent: dict[str, int] = {}  # by sentence, the position where it was said last
     for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
@@ -67,8 +74,9 @@ def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             why = _why_needless(dialogue, " ".join(match[0] for match in known), last, position)
             if why is not None:
                 span = trim(turn.text, known[0].start(), known[-1].end())
-                yield Hit(turn.index, *span, why, "M3")
+                hits.append(Hit(turn.index, *span, why, "M3"))
         sent.update((key, position) for _, key in parts)
+    return tuple(hits)
 
 
 def is_repeatable(sentence: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -40,9 +40,14 @@ _WORD = re.compile(r"\w++(?:['’]\w++)*+")
 _SENTENCES = re.compile(r"[^.!?\n]*+(?:[.!?]++(?!\s|\Z)[^.!?\n]*+)*+[.!?]*+")
 
 
-def split_words(text: str) -> list[str]:
+RECENT = 2048
+"""Texts of which words and phrases are kept: a check asks for many lists in a turn, and checks for the same."""
+
+
+@lru_cache(RECENT)
+def split_words(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case, digits included, ’ as '."""
-    return [word.replace("’", "'") for word in _WORD.findall(text.casefold())]
+    return tuple(_WORD.findall(text.casefold().replace("’", "'")))
 
 
 def sentences(text: str) -> list[str]:
@@ -56,7 +61,7 @@ def _phrase_lists() -> dict[str, frozenset[tuple[str, ...]]]:
     lists: dict[str, set[tuple[str, ...]]] = {}
     for document in (english, *by_language.values()):
         for name, phrases in document.items():
-            lists.setdefault(name, set()).update(tuple(split_words(phrase)) for phrase in phrases)
+            lists.setdefault(name, set()).update(map(split_words, phrases))
     return {name: frozenset(phrases) for name, phrases in lists.items()}
 
 
@@ -74,23 +79,27 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(" ".join(phrase) for phrase in _phrase_lists()[name])
 
 
-def find_phrases(text: str, name: str) -> Iterator[tuple[int, str]]:
-    """Yield the phrases of the list `name` that a text holds, whole words only, each with the position of its
+@lru_cache(4 * RECENT)
+def find_phrases(text: str, name: str) -> tuple[tuple[int, str], ...]:
+    """Return the phrases of the list `name` that a text holds, whole words only, each with the position of its
     first word."""
     phrases = _phrases_by_word(name)
     split = split_words(text)
+    found = []
     for start, word in enumerate(split):
         for phrase in phrases.get(word, ()):
-            if tuple(split[start : start + len(phrase)]) == phrase:
-                yield start, " ".join(phrase)
+            if split[start : start + len(phrase)] == phrase:
+                found.append((start, " ".join(phrase)))
                 break
+    return tuple(found)
 
 
 def has_phrase(text: str, name: str) -> bool:
     """Return whether a text holds a phrase of the list `name`."""
-    return next(find_phrases(text, name), None) is not None
+    return bool(find_phrases(text, name))
 
 
+@lru_cache(RECENT)
 def content(text: str) -> frozenset[str]:
     """Return the first letters of the words that carry content, so that "refund" and "refunded" are one."""
     empty = {word for _, word in find_phrases(text, "empty_words")}
