@@ -34,7 +34,7 @@ INSTALLED_BY_HAND = ("dev",)
 
 
 GC_THRESHOLD = 50_000
-"""New objects after which the commands and their workers look for unused cycles: imports and word lists are many
+"""New objects after which commands and workers look for unused cycles: imports and word lists are many
 objects, and none is unused."""
 
 

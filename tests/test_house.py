@@ -129,6 +129,7 @@ for words in (["--help"], ["score", "--help"], ["--version"]):
         main()
     except SystemExit as end:
         assert not end.code
+import dialint.app.scoring.loop  # workers scan, not the process that reads and writes
 print("HEAVY", sorted({HEAVY!r} & set(sys.modules)))
 print(dialint.__version__, *(getattr(dialint, name) is not None for name in dialint.__all__))
 """

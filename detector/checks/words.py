@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any
@@ -41,7 +41,7 @@ _SENTENCES = re.compile(r"[^.!?\n]*+(?:[.!?]++(?!\s|\Z)[^.!?\n]*+)*+[.!?]*+")
 
 
 RECENT = 2048
-"""Texts of which words and phrases are kept: a check asks for many lists in a turn, and checks for the same."""
+"""Texts of which words and phrases are kept: checks ask for many lists in the same turn."""
 
 
 @lru_cache(RECENT)
@@ -81,8 +81,8 @@ def words_of(name: str) -> frozenset[str]:
 
 @lru_cache(4 * RECENT)
 def find_phrases(text: str, name: str) -> tuple[tuple[int, str], ...]:
-    """Return the phrases of the list `name` that a text holds, whole words only, each with the position of its
-    first word."""
+    """Return the phrases of the list `name` that a text holds, whole words only, each with the position of
+    its first word."""
     phrases = _phrases_by_word(name)
     split = split_words(text)
     found = []
