@@ -9,7 +9,7 @@ no id, no key and no text of a dialogue.
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -36,65 +36,49 @@ Values = Mapping[tuple[str, ...], float]
 """By the values of the labels."""
 
 
-def _by_name(values: Mapping[str, float]) -> Values:
-    return {(name,): value for name, value in values.items()}
-
-
 @dataclass(frozen=True)
 class Figure:
     """A figure of a manifest: its name without prefix, what it is, its labels, the section of the manifest
-    that has it, and how it is read there."""
+    that has it, and the field there, a number or numbers by label; of several fields each is a label."""
 
     name: str
     help: str
     labels: tuple[str, ...]
     section: Literal["counts", "reading", "cost", "judge"]
-    read: Callable[[Mapping[str, Any]], Values]
+    field: str | tuple[str, ...]
+
+    def read(self, manifest: Mapping[str, Any]) -> Values:
+        """Return the values in a manifest; none where it lacks the section."""
+        section = manifest.get(self.section)
+        if section is None:
+            return {}
+        if isinstance(self.field, tuple):
+            return {(name,): section[name] for name in self.field}
+        return _flatten(section[self.field])
+
+
+def _flatten(value: Any) -> Values:
+    if not isinstance(value, Mapping):
+        return {(): value or 0.0}
+    return {(name, *rest): n for name, each in value.items() for rest, n in _flatten(each).items()}
 
 
 FIGURES = (
-    Figure(
-        "verdicts", "Dialogues with a verdict, by its status.", ("status",), "counts",
-        lambda counts: {(status,): counts[status] for status in ("scored", "failed", "not_judged")},
-    ),
-    Figure(
-        "failures", "Dialogues that failed, or with a failure of the judge, by error.", ("error",), "counts",
-        lambda counts: _by_name(counts["failures"]),
-    ),
-    Figure(
-        "findings", "Findings, by code and severity.", ("code", "severity"), "counts",
-        lambda counts: {
-            (code, severity): n for code, by in counts["findings"].items() for severity, n in by.items()
-        },
-    ),
-    Figure(
-        "rejects", "Records that were refused, by error.", ("error",), "reading",
-        lambda reading: _by_name(reading["rejects"]),
-    ),
-    Figure(
-        "scanned_tokens", "Tokens that the scan has read.", (), "cost",
-        lambda cost: {(): cost["tokens_scanned"]},
-    ),
-    Figure(
-        "stage_seconds", "Seconds of work, by stage, such as mask, scan, checks.", ("stage",), "cost",
-        lambda cost: _by_name(cost["seconds"]),
-    ),
-    Figure(
-        "judge_questions", "Questions to the judge, by kind.", ("kind",), "judge",
-        lambda judge: _by_name(judge["questions"]),
-    ),
-    Figure(
-        "judge_failures", "Dialogues with a question without a usable answer, by error.", ("error",), "judge",
-        lambda judge: _by_name(judge["failures"]),
-    ),
-    Figure(
-        "judge_tokens", "Tokens of questions to the judge and of its answers, by kind.", ("kind",), "judge",
-        lambda judge: _by_name(judge["tokens"]),
-    ),
-    Figure(
-        "judge_cost_usd", "What the judge cost by --judge-price, in US dollars.", (), "judge",
-        lambda judge: {(): judge["cost_usd"] or 0.0},
-    ),
+    Figure("verdicts", "Dialogues with a verdict, by its status.", ("status",), "counts",
+           ("scored", "failed", "not_judged")),
+    Figure("failures", "Dialogues that failed, or with a failure of the judge, by error.", ("error",),
+           "counts", "failures"),
+    Figure("findings", "Findings, by code and severity.", ("code", "severity"), "counts", "findings"),
+    Figure("rejects", "Records that were refused, by error.", ("error",), "reading", "rejects"),
+    Figure("scanned_tokens", "Tokens that the scan has read.", (), "cost", "tokens_scanned"),
+    Figure("stage_seconds", "Seconds of work, by stage, such as mask, scan, checks.", ("stage",), "cost",
+           "seconds"),
+    Figure("judge_questions", "Questions to the judge, by kind.", ("kind",), "judge", "questions"),
+    Figure("judge_failures", "Dialogues with a question without a usable answer, by error.", ("error",),
+           "judge", "failures"),
+    Figure("judge_tokens", "Tokens of questions to the judge and of its answers, by kind.", ("kind",),
+           "judge", "tokens"),
+    Figure("judge_cost_usd", "What the judge cost by --judge-price, in US dollars.", (), "judge", "cost_usd"),
 )  # fmt: skip
 
 
@@ -111,12 +95,8 @@ class RunMetrics:
     def add(self, sections: Mapping[str, Any]) -> None:
         """Count a manifest, or those sections of one that are there."""
         for figure, counter in self._counters:
-            for labels, value in _read(figure, sections).items():
+            for labels, value in figure.read(sections).items():
                 (counter.labels(*labels) if labels else counter).inc(value)
-
-
-def _read(figure: Figure, manifest: Mapping[str, Any]) -> Values:
-    return figure.read(manifest[figure.section]) if figure.section in manifest else {}
 
 
 def run_registry(manifest: Mapping[str, Any]) -> CollectorRegistry:
@@ -124,7 +104,7 @@ def run_registry(manifest: Mapping[str, Any]) -> CollectorRegistry:
     registry = CollectorRegistry()
     for figure in FIGURES:
         gauge = Gauge(f"dialint_run_{figure.name}", figure.help, figure.labels, registry=registry)
-        for labels, value in _read(figure, manifest).items():
+        for labels, value in figure.read(manifest).items():
             (gauge.labels(*labels) if labels else gauge).set(value)
     ended = Gauge("dialint_run_timestamp_seconds", "When the run ended (Unix time).", registry=registry)
     ended.set(datetime.fromisoformat(manifest["ended_at"]).timestamp())

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import httpx2
+from patience import WAIT_S, wait_for
 
 from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import create_key, keys_path
@@ -31,3 +39,48 @@ def make_key(name: str = "nora", *scopes: Any, days: float = 1) -> str:
 
 def bearer(name: str = "nora", *scopes: Any, days: float = 1) -> dict[str, str]:
     return {"authorization": f"Bearer {make_key(name, *scopes, days=days)}"}
+
+
+@contextmanager
+def api_process(
+    port: int, *options: str
+) -> Iterator[tuple[httpx2.Client, Callable[[], subprocess.Popen[bytes]]]]:
+    """A client with a key, and what starts `dialint serve api` in a process of its own and waits until it is
+    ready. The last one started is killed at the end."""
+    command = [
+        sys.executable,
+        "-m",
+        "dialint",
+        "serve",
+        "api",
+        "--scan",
+        "off",
+        "--port",
+        str(port),
+        *options,
+    ]
+    started: list[subprocess.Popen[bytes]] = []
+    with httpx2.Client(
+        base_url=f"http://127.0.0.1:{port}", headers=bearer(), timeout=WAIT_S, trust_env=False
+    ) as client:
+
+        def is_ready() -> bool:
+            try:
+                return bool(client.get("/ready").status_code == 200)
+            except httpx2.TransportError:
+                return False
+
+        def start() -> subprocess.Popen[bytes]:
+            environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+            server = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+            started.append(server)
+            wait_for(lambda: server.poll() is not None or is_ready())
+            assert server.poll() is None
+            return server
+
+        try:
+            yield client, start
+        finally:
+            for server in started:
+                server.kill()
+                server.wait()

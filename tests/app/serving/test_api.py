@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -20,9 +18,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
-import httpx2
 import pytest
-from api_client import CONFIG, RUDE, SAMPLE, bearer, make_key, record
+from api_client import CONFIG, RUDE, SAMPLE, api_process, bearer, make_key, record
 from patience import WAIT_S, wait_for
 from starlette.requests import Request
 from starlette.testclient import TestClient
@@ -230,50 +227,28 @@ def test_jobs_get_the_options_of_the_server() -> None:
 
 def test_sigterm_loses_nothing(home: Path, free_port: int) -> None:
     """A request that runs is answered, a job that runs goes on at the next start, by the watched process."""
-    command = [sys.executable, "-m", "dialint", "serve", "api", "--scan", "off", "--port", str(free_port)]
-    headers, lines = bearer(), SAMPLE.read_bytes().splitlines(keepends=True)
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
     many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(4) for line in lines)
-    address = f"http://127.0.0.1:{free_port}"
-
-    def start() -> subprocess.Popen[bytes]:
-        server = subprocess.Popen(
-            command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL
-        )
-        wait_for(lambda: server.poll() is not None or is_ready())
-        assert server.poll() is None
-        return server
-
-    def is_ready() -> bool:
-        try:
-            return bool(httpx2.get(f"{address}/ready", trust_env=False).status_code == 200)
-        except httpx2.TransportError:
-            return False
-
-    server = start()
-    try:
-        with httpx2.Client(base_url=address, headers=headers, timeout=WAIT_S, trust_env=False) as client:
-            job = client.post("/v1/jobs", content=many).json()
-            with client.stream("POST", "/v1/score", content=many) as response:
-                parts = response.iter_bytes()
-                body = next(parts)
-                server.send_signal(signal.SIGTERM)
-                body += b"".join(parts)
-            assert body.count(b"\n") == many.count(b"\n")
+    with api_process(free_port) as (client, start):
+        server = start()
+        job = client.post("/v1/jobs", content=many).json()
+        with client.stream("POST", "/v1/score", content=many) as response:
+            parts = response.iter_bytes()
+            body = next(parts)
+            server.send_signal(signal.SIGTERM)
+            body += b"".join(parts)
+        assert body.count(b"\n") == many.count(b"\n")
         assert server.wait(WAIT_S) == 0
         with pytest.raises(OSError, match="refused"):
             socket.create_connection(("127.0.0.1", free_port)).close()
         server = start()
-        with httpx2.Client(base_url=address, headers=headers, timeout=WAIT_S, trust_env=False) as client:
-            place = f"/v1/jobs/{job['id']}"
-            wait_for(lambda: client.get(place).json()["state"] in ("done", "failed"))
-            assert client.get(f"{place}/files/verdicts.jsonl").content == body
+        place = f"/v1/jobs/{job['id']}"
+        wait_for(lambda: client.get(place).json()["state"] in ("done", "failed"))
+        assert client.get(f"{place}/files/verdicts.jsonl").content == body
         started_s = time.monotonic()
         server.send_signal(signal.SIGTERM)
         assert server.wait(WAIT_S) == 0
         assert time.monotonic() - started_s < api_requests.BODY_S + 40
-    finally:
-        server.kill()
-        server.wait()
 
 
 def test_a_detector_is_used_by_one_thread_from_its_load_on(
@@ -301,51 +276,32 @@ def test_a_detector_is_used_by_one_thread_from_its_load_on(
 def test_a_killed_server_leaves_no_process_and_no_log_and_a_running_job_is_deleted_at_once(
     home: Path, free_port: int
 ) -> None:
-    command = [sys.executable, "-m", "dialint", "serve", "api", "--scan", "off", "--port", str(free_port)]
-    headers, jobs = bearer(), home / "api-jobs"
-    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    jobs, lines = home / "api-jobs", SAMPLE.read_bytes().splitlines(keepends=True)
     many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(40) for line in lines)
-    with httpx2.Client(
-        base_url=f"http://127.0.0.1:{free_port}", headers=headers, timeout=WAIT_S, trust_env=False
-    ) as api:
-
-        def is_ready() -> bool:
-            try:
-                return api.get("/ready").status_code == 200
-            except httpx2.TransportError:
-                return False
+    with api_process(free_port) as (api, start):
 
         def scored() -> int:
             job = api.get(place).json()
             assert job["state"] in ("waiting", "running", "done")
             return int(job["scored"])
 
-        def start() -> subprocess.Popen[bytes]:
-            server = subprocess.Popen(
-                command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL
-            )
-            wait_for(lambda: server.poll() is not None or is_ready())
-            return server
-
         server = start()
-        try:
-            place = f"/v1/jobs/{api.post('/v1/jobs', content=many).json()['id']}"
-            wait_for(scored)
-            before = scored()
-            server.kill()
-            server.wait()
-            (jobs / ("0" * 16) / "log").mkdir(parents=True)
-            server = start()
-            wait_for(lambda: scored() > before)
-            assert not (jobs / ("0" * 16)).exists()
-            started_s = time.monotonic()
-            assert api.delete(place).status_code == 204
-            assert time.monotonic() - started_s < 5
-            assert api.get(place).status_code == 404
-            wait_for(lambda: not list(jobs.iterdir()))
-        finally:
-            server.send_signal(signal.SIGTERM)
-            assert server.wait(WAIT_S) == 0
+        place = f"/v1/jobs/{api.post('/v1/jobs', content=many).json()['id']}"
+        wait_for(scored)
+        before = scored()
+        server.kill()
+        server.wait()
+        (jobs / ("0" * 16) / "log").mkdir(parents=True)
+        server = start()
+        wait_for(lambda: scored() > before)
+        assert not (jobs / ("0" * 16)).exists()
+        started_s = time.monotonic()
+        assert api.delete(place).status_code == 204
+        assert time.monotonic() - started_s < 5
+        assert api.get(place).status_code == 404
+        wait_for(lambda: not list(jobs.iterdir()))
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(WAIT_S) == 0
 
 
 def test_a_problem_is_told_by_its_status_and_without_paths_of_the_server(

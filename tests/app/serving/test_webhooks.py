@@ -6,10 +6,6 @@ import base64
 import hashlib
 import hmac
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,9 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
-from api_client import OPTIONS, SAMPLE, bearer
+from api_client import OPTIONS, SAMPLE, api_process, bearer
 from patience import WAIT_S, wait_for
 from starlette.testclient import TestClient
 
@@ -140,39 +135,18 @@ def test_one_that_nobody_takes_is_dropped_after_days(
 def test_a_kill_between_the_end_of_a_job_and_its_delivery_loses_nothing(
     inbox: Inbox, home: Path, free_port: int
 ) -> None:
-    command = [sys.executable, "-m", "dialint", "serve", "api", "--scan", "off", "--port", str(free_port)]
-    command += ["--webhook", inbox.url]
-    address, headers = f"http://127.0.0.1:{free_port}", bearer()
-
-    def start() -> subprocess.Popen[bytes]:
-        server = subprocess.Popen(
-            command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL
-        )
-        wait_for(lambda: server.poll() is not None or is_ready())
-        assert server.poll() is None
-        return server
-
-    def is_ready() -> bool:
-        try:
-            return bool(httpx2.get(f"{address}/ready", trust_env=False).status_code == 200)
-        except httpx2.TransportError:
-            return False
-
     inbox.statuses = [503] * 1000
-    server = start()
-    try:
-        job = httpx2.post(f"{address}/v1/jobs", content=b"no log", headers=headers, trust_env=False).json()
+    with api_process(free_port, "--webhook", inbox.url) as (client, start):
+        server = start()
+        job = client.post("/v1/jobs", content=b"no log").json()
         wait_for(lambda: inbox.got)
-        server.send_signal(signal.SIGKILL)
+        server.kill()
         server.wait()
         inbox.statuses.clear()
         n_before = len(inbox.got)
-        server = start()
+        start()
         wait_for(lambda: load_job(job["id"], home / "api-jobs").record.webhook == "delivered")
         assert inbox.ids() == [f"{job['id']}_failed"] * (n_before + 1)
-    finally:
-        server.kill()
-        server.wait()
 
 
 def test_only_a_url_and_a_secret_of_the_operator_are_taken(
