@@ -49,7 +49,7 @@ def test_the_commands_are_those_that_serve_prints(
         config = VllmConfig(
             base=str(models / "base"), adapter=adapter, key_file=key, python=Path("/none"), **options
         )
-        assert vllm(config=config, print_=True) == 0
+        vllm(config=config, print_=True)
         words = shlex.split(capsys.readouterr().out.replace("\\\n", ""))
         variables = dict(word.split("=", 1) for word in words[: words.index("/none")])
         assert variables.pop("VLLM_API_KEY") == f"$(cat {key})"
