@@ -270,6 +270,7 @@ def _save(
         "config": config_to_dict(config),
         "versions": package_versions("torch", "transformers", "tokenizers"),
         "seconds": round(state.seconds),
+        **state.usage,
         "outputs": [file_entry(path) for path in sorted(config.out.glob("*.safetensors"))],
     }
     (config.out / "README.md").write_text(render_template(CARD, name=config.out.name, **content))

@@ -134,4 +134,4 @@ def align(
     if not loop.run():
         sys.exit(0)
     unwrap(model).set_attn_implementation(attention)
-    return {"step": loop.state.step, "tokens": loop.state.tokens, **trainer.extra}
+    return {"step": loop.state.step, "tokens": loop.state.tokens, **loop.state.usage, **trainer.extra}

@@ -196,7 +196,8 @@ def train_privately(
         "rate": rate,
         "dialogues": len(rows),
     }
-    figures = {"steps": n_steps, "seconds": round(time.monotonic() - started, 1), "private": private}
+    seconds = round(time.monotonic() - started, 1)
+    figures = {"steps": n_steps, "seconds": seconds, **loop.state.usage, "private": private}
     return model, {**figures, "last": evaluate_dev()}
 
 

@@ -180,6 +180,7 @@ def distill(config: DistillConfig) -> None:
         "teacher": {"name": config.teacher.name, "sha256": teacher.sha256},
         "dialogues": logs,
         "seconds": round(loop.state.seconds),
+        **loop.state.usage,
         "peak_memory_mb": round(peak_memory() / 1e6),
         "figures": loop.final_figures,
     }

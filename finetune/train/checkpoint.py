@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SEAL = "checkpoint.json"
 STATE = "state.pt"
-FORMAT = "dialint-loop-2"
+FORMAT = "dialint-loop-3"
 """Changes whenever the content of ``state.pt`` does; part of the job."""
 _FOLDER = re.compile(r"checkpoint-\d+")
 

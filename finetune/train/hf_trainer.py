@@ -29,7 +29,7 @@ from dialint.finetune.train.checkpoint import validate_loss
 from dialint.finetune.train.distributed import GradientCompression
 from dialint.finetune.train.loop import stop_on_signal
 from dialint.finetune.train.memory import peak_memory, recomputes_activations
-from dialint.finetune.train.metrics_log import MetricsLog, Progress
+from dialint.finetune.train.metrics_log import MetricsLog, Progress, UsageMeter
 from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
 
 T = TypeVar("T")
@@ -219,7 +219,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple
     _cast_adapters(trainer)
     trainer.remove_callback(PrinterCallback)
     disable_progress_bar()  # type: ignore[no-untyped-call]
-    started = time.monotonic()
+    started, usage = time.monotonic(), UsageMeter(trainer.args.device)
     with ExitStack() as stack:
         callback = TrainingCallback(out, job, running, log_bytes, stack)
         trainer.add_callback(callback)
@@ -242,6 +242,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple
         "steps": state.global_step,
         "tokens": int(state.num_input_tokens_seen or 0),
         "seconds": round(seconds, 1),
+        **usage.figures(),
         **(compression.figures if compression is not None else {}),
         "peak_memory_mb": round(peak_memory() / 1e6),
         "best_step": state.best_global_step,

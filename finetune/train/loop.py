@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from dialint.detector.environment import require_library
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.checkpoint import validate_loss
-from dialint.finetune.train.metrics_log import MetricsLog, Progress
+from dialint.finetune.train.metrics_log import MetricsLog, Progress, UsageMeter
 from dialint.finetune.train.options import Optimizer, RunOptions
 
 if TYPE_CHECKING:
@@ -39,14 +39,15 @@ LOSS_DECAY = 0.98
 
 @dataclass
 class TrainerState:
-    """Progress of a run, beside its weights. `loss` is a running mean, `tokens` and `seconds` are totals of
-    all processes that worked on the run one after another, `best_score` is the highest of
+    """Progress of a run, beside its weights. `loss` is a running mean, `tokens`, `seconds` and `usage` are
+    totals of all processes that worked on the run one after another, `best_score` is the highest of
     `Evaluation.score`."""
 
     step: int = 0
     loss: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
+    usage: dict[str, float] = field(default_factory=dict)
     best_score: float = -math.inf
     best_step: int = 0
     evaluations_since_best: int = 0
@@ -118,6 +119,7 @@ class TrainingLoop:
         """
         log_bytes = self._resume()
         state, running = self.state, self.running
+        usage = UsageMeter(next(iter(self.parameters.values())).device, state.usage)
         if state.step:
             print(f"resumes at step {state.step} of {self.n_steps}", file=sys.stderr, flush=True)
         saved_at = time.monotonic()
@@ -134,6 +136,7 @@ class TrainingLoop:
                     else time.monotonic() - saved_at >= 60 * running.checkpoint_minutes
                 )
                 if due or received:
+                    state.usage = usage.figures()
                     self._save(log.size)
                     saved_at = time.monotonic()
                 if received and not self.finished:
@@ -148,6 +151,7 @@ class TrainingLoop:
                 self.final_figures = self.final_evaluate()
                 step = state.best_step if self.best_weights else state.step
                 log.write({"step": step, **self.final_figures})
+            state.usage = usage.figures()
         return True
 
     def _step(self, log: MetricsLog, progress: Progress) -> None:

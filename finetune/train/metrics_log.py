@@ -7,16 +7,20 @@ nothing reads back. Entries hold numbers and names, never dialogue text.
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import Appender
 from dialint.detector.progress import progress
 from dialint.finetune.train.options import Tracker
+
+if TYPE_CHECKING:
+    import torch
 
 METRICS = "metrics.jsonl"
 
@@ -131,3 +135,38 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+
+class UsageMeter:
+    """What this process uses from now on, added to what `earlier` ones of the run used: seconds of processor
+    time, with that of ended children, and joules of the GPU `device`, whoever uses it. What cannot be
+    measured, as a GPU without NVML or its energy counter, is left out."""
+
+    def __init__(self, device: torch.device, earlier: Mapping[str, float] | None = None) -> None:
+        self._device = device
+        now = self._read_counters()
+        self._start = {name: now[name] - earlier[name] for name in now.keys() & earlier} if earlier else now
+
+    def figures(self) -> dict[str, float]:
+        now = self._read_counters()
+        return {name: round(now[name] - start, 1) for name, start in self._start.items() if name in now}
+
+    def _read_counters(self) -> dict[str, float]:
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        counters = {"cpu_seconds": sum(each.ru_utime + each.ru_stime for each in used)}
+        if self._device.type == "cuda":
+            import torch
+
+            try:
+                import pynvml
+
+                pynvml.nvmlInit()
+                name = f"GPU-{torch.cuda.get_device_properties(self._device).uuid}"
+                handle = pynvml.nvmlDeviceGetHandleByUUID(name)
+                millijoules = pynvml.nvmlDeviceGetTotalEnergyConsumption(handle)
+                counters["gpu_energy_joules"] = millijoules / 1000
+            except ImportError:
+                pass
+            except pynvml.NVMLError:
+                pass
+        return counters

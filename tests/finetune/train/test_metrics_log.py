@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from dialint.detector.errors import ConfigError
 from dialint.finetune.train import metrics_log
-from dialint.finetune.train.metrics_log import METRICS, MetricsLog, Progress, flatten
+from dialint.finetune.train.metrics_log import METRICS, MetricsLog, Progress, UsageMeter, flatten
 from dialint.finetune.train.options import RunOptions
 
 
@@ -87,3 +90,24 @@ def test_progress_is_quiet_beside_a_terminal(
     assert line.startswith("dialint: training: 2 of 3 steps, ")
     assert "loss 2.000, " in line
     assert line.endswith(" s left")
+
+
+def test_usage_has_what_is_measured_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier = {"cpu_seconds": 1000.0, "gpu_energy_joules": 50.0}
+    on_cpu = UsageMeter(torch.device("cpu"), earlier).figures()
+    assert on_cpu.keys() == {"cpu_seconds"}
+    assert 1000 <= on_cpu["cpu_seconds"] < 1010
+    monkeypatch.setattr("torch.cuda.get_device_properties", lambda _: SimpleNamespace(uuid="1-2"))
+    monkeypatch.setitem(sys.modules, "pynvml", None)  # is not installed
+    assert UsageMeter(torch.device("cuda:1")).figures().keys() == {"cpu_seconds"}
+    counter = iter((7_000, 9_500, 10_000, 12_000, 13_000, 14_000))
+    nvml = SimpleNamespace(
+        NVMLError=OSError,
+        nvmlInit=lambda: None,
+        nvmlDeviceGetHandleByUUID={"GPU-1-2": 1}.__getitem__,
+        nvmlDeviceGetTotalEnergyConsumption=lambda _: next(counter),
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    assert UsageMeter(torch.device("cuda:1")).figures()["gpu_energy_joules"] == 2.5
+    assert UsageMeter(torch.device("cuda:1"), earlier).figures()["gpu_energy_joules"] == 52.0
+    assert "gpu_energy_joules" not in UsageMeter(torch.device("cuda:1"), {"cpu_seconds": 1.0}).figures()
