@@ -1,15 +1,14 @@
 """A study of federated training over Flower: three parties that may not pool their dialogues train one LoRA.
 
-    python -m venv flower && flower/bin/pip install 'dialint[train]' opacus 'flwr[simulation]==1.42.0'
-    flower/bin/python runs/federated.py --examples a b c --codes L1 L2 T1 [--noise 1]
+    python -m venv flower && flower/bin/pip install 'dialint[train]' 'flwr[simulation]==1.42.0'
+    flower/bin/python runs/federated.py --examples a b c --codes L1 L2 T1
 
 In an environment of its own, as flwr pins other versions. Each party is a Flower client in a process, opens
 its folder of ``dialint data inject`` alone and sends adapters and heads masked by SecAgg+: the server learns
 their mean only. Beside it stand the same tokens in one place, and each party alone, all measured on the dev
 sets of all, which this script may read and no server would. Factors of LoRA are averaged one by one.
-`--noise` hides a whole party: its update is clipped, and noise added to the mean.
 
-Source: McMahan et al. 2017, FedAvg; Bell et al. 2020, SecAgg+; McMahan et al. 2018, with privacy.
+Source: McMahan et al. 2017, FedAvg; Bell et al. 2020, SecAgg+.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ import numpy as np
 import torch
 from cyclopts import Parameter
 from flwr.client import ClientApp, NumPyClient
-from flwr.client.mod import fixedclipping_mod, secaggplus_mod
+from flwr.client.mod import secaggplus_mod
 from flwr.common import Context, ndarrays_to_parameters
 from flwr.server import LegacyContext, ServerApp, ServerConfig
-from flwr.server.strategy import DifferentialPrivacyClientSideFixedClipping, FedAvg
+from flwr.server.strategy import FedAvg
 from flwr.server.workflow import DefaultWorkflow, SecAggPlusWorkflow
 from flwr.simulation import run_simulation
 
@@ -44,8 +43,6 @@ from dialint.finetune.train.options import RunOptions
 
 DEV = 30
 """Windows of each dev set that are measured on."""
-CLIP = 1.0
-"""The longest update of a party where there is noise."""
 
 
 @command_options
@@ -60,8 +57,6 @@ class FederatedOptions:
     """Rounds of training and averaging."""
     tokens: int = 10_000
     """Tokens of each party in a round."""
-    noise: float = 0.0
-    """Standard deviation of the noise, in multiples of `CLIP`; 0: none, and no clipping."""
 
 
 @dataclass
@@ -126,14 +121,12 @@ def federate(options: FederatedOptions, first: list[np.ndarray]) -> list[np.ndar
 
     @server.main()  # type: ignore[untyped-decorator]
     def serve(grid: Any, context: Context) -> None:
-        strategy: Any = FedAvg(
+        strategy = FedAvg(
             fraction_evaluate=0.0, min_fit_clients=n_parties, min_available_clients=n_parties,
             accept_failures=False, initial_parameters=ndarrays_to_parameters(first),
             on_fit_config_fn=lambda number: {"round": number},
             evaluate_fn=lambda _, mean, __: means.append(mean),
         )  # fmt: skip
-        if options.noise:
-            strategy = DifferentialPrivacyClientSideFixedClipping(strategy, options.noise, CLIP, n_parties)
         secure = SecAggPlusWorkflow(1.0, 0.67, max_weight=1, quantization_range=2**28)
         legacy = LegacyContext(context=context, config=ServerConfig(options.rounds), strategy=strategy)
         DefaultWorkflow(fit_workflow=secure)(grid, legacy)
@@ -141,7 +134,7 @@ def federate(options: FederatedOptions, first: list[np.ndarray]) -> list[np.ndar
     def start(context: Context) -> Any:
         return Party(options, (options.examples[int(context.node_config["partition-id"])],)).to_client()
 
-    client = ClientApp(start, mods=[secaggplus_mod, *([fixedclipping_mod] if options.noise else [])])
+    client = ClientApp(start, mods=[secaggplus_mod])
     resources = {
         "init_args": {"num_cpus": n_parties, "include_dashboard": False},
         "client_resources": {"num_cpus": 1},
@@ -163,12 +156,6 @@ def main(options: FederatedOptions) -> None:
 
     show("not at all", first)
     show("federated", federate(options, first))
-    if options.noise:
-        from opacus.accountants import RDPAccountant
-
-        accountant = RDPAccountant()
-        accountant.history = [(options.noise, 1.0, options.rounds)]
-        print(json.dumps({"delta": 1e-5, "epsilon of a party": round(accountant.get_epsilon(1e-5), 1)}))
     for folders in [options.examples, *((folder,) for folder in options.examples)]:
         one = Party(options, folders)
         one.train(1, options.rounds * options.tokens * len(folders))
