@@ -91,7 +91,7 @@ OWN: dict[str, dict[str, str]] = {
     "dialint.label_formats": {  # in order of detection: those with the most distinctive fields first
         "dialint": "dialint.labeling.exchange.format:NATIVE",
         "label-studio": "dialint.labeling.exchange.label_studio:FORMAT",
-        "crowd": "dialint.labeling.exchange.crowd_table:FORMAT",
+        "crowd": "dialint.labeling.exchange.turn_records:CROWD",
         "doccano": "dialint.labeling.exchange.turn_records:DOCCANO",
     },
     "dialint.aggregators": {

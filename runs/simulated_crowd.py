@@ -46,7 +46,7 @@ from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from dialint.detector.taxonomy import Code, load_taxonomy
 from dialint.labeling.annotation import judged_turns
-from dialint.labeling.exchange.store_import import batches
+from dialint.labeling.exchange.store_transfer import batches
 from dialint.labeling.store import accounts, dialogues, leases, projects, tasks
 from dialint.labeling.store.annotations import submit
 from dialint.labeling.store.database.transactions import Store

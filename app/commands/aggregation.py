@@ -17,7 +17,7 @@ from dialint.labeling.adjudication.calibration_session import CalibrationConfig
 from dialint.labeling.adjudication.cases import AdjudicateConfig
 from dialint.labeling.aggregation.adaptive_overlap import OverlapConfig
 from dialint.labeling.aggregation.aggregate import AggregateConfig
-from dialint.labeling.aggregation.store_labels import StoreLabelsConfig
+from dialint.labeling.aggregation.question_posteriors import StoreLabelsConfig
 
 FILES, STORED = AggregateConfig(), StoreLabelsConfig()
 
@@ -57,7 +57,7 @@ def aggregate(
             "E_OPTION", "in the store the method is joint, with the model and gold that are there"
         )
     from dialint.detector.taxonomy import load_taxonomy
-    from dialint.labeling.aggregation.store_labels import aggregate_store
+    from dialint.labeling.aggregation.question_posteriors import aggregate_store
 
     with session.open() as (store, actor):
         summary = aggregate_store(store, actor, settling, load_taxonomy(taxonomy))

@@ -76,7 +76,7 @@ def import_logs(
     rejects
         File (.jsonl) for rejected records, with their location and the reason; must not exist.
     """
-    from dialint.labeling.exchange.store_import import import_logs as load_logs
+    from dialint.labeling.exchange.store_transfer import import_logs as load_logs
 
     with session.open() as (store, actor), collect_rejects(rejects) as bad:
         with progress("importing", quiet=quiet) as report:
@@ -100,7 +100,7 @@ def import_verdicts(
         release: what the same release found with a judge, other thresholds or another policy needs another
         name.
     """
-    from dialint.labeling.exchange.store_import import import_verdicts as load_verdicts
+    from dialint.labeling.exchange.store_transfer import import_verdicts as load_verdicts
 
     with session.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as report:
         imported = load_verdicts(store, actor, file, report, release_name)
@@ -140,7 +140,7 @@ def import_labels_command(
             raise ConfigError("E_OPTION", "--rejects: a file of labels has its rejects beside it")
         import_labels(config)
         return 0
-    from dialint.labeling.exchange.store_import import import_labels as load_labels
+    from dialint.labeling.exchange.store_transfer import import_labels as load_labels
 
     with session.open() as (store, actor), collect_rejects(rejects) as bad:
         with progress("importing", "annotations", quiet=quiet) as report:
@@ -170,7 +170,7 @@ def export_annotations_command(
     masked
         Personal data as placeholders.
     """
-    from dialint.labeling.exchange.store_export import export_annotations
+    from dialint.labeling.exchange.store_transfer import export_annotations
 
     with session.open() as (store, actor):
         manifest = export_annotations(store, actor, out, project, masked=masked)
@@ -190,7 +190,7 @@ def export_scores_command(out: Path, *, session: Session = DEFAULT_SESSION) -> i
     out
         File to write (.jsonl); must not exist.
     """
-    from dialint.labeling.exchange.store_export import export_scores
+    from dialint.labeling.exchange.store_transfer import export_scores
 
     with session.open() as (store, actor):
         manifest = export_scores(store, actor, out)
@@ -254,7 +254,7 @@ def export_dataset_command(
         export_dataset(config)
         return 0
     from dialint.labeling.dataset.export import print_summary
-    from dialint.labeling.exchange.store_export import export_dataset as export_stored
+    from dialint.labeling.exchange.store_transfer import export_dataset as export_stored
 
     with session.open() as (store, actor):
         print_summary(export_stored(store, actor, config, project))

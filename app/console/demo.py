@@ -32,7 +32,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path
 from dialint.labeling.adjudication.calibration_session import CalibrationConfig, start_session
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
-from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
+from dialint.labeling.aggregation.question_posteriors import StoreLabelsConfig, aggregate_store
 from dialint.labeling.annotation import Annotation, Kind, judged_turns, quoted_finding
 from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
 from dialint.labeling.store import (

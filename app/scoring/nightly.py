@@ -111,7 +111,7 @@ def open_importer(config: ScoreConfig) -> Iterator[Importer | None]:
     if not config.import_:
         yield None
         return
-    from dialint.labeling.exchange.store_import import batches
+    from dialint.labeling.exchange.store_transfer import batches
     from dialint.labeling.store.dialogues import MAX_PER_CALL, put_scored
 
     with config.session.open() as (store, actor):

@@ -29,7 +29,7 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, ToolCall, 
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.attack.battery import Attack, Battery, Place, Position, neutral_text
 from dialint.eval.baselines import BaselineDetector
-from dialint.eval.matching import accusations
+from dialint.eval.labelled import accusations
 
 Spot = tuple[int, str]
 """A turn and a code."""

@@ -23,8 +23,7 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
-from dialint.eval.labelled import LabelledQuestion, SelectionConfig
-from dialint.eval.matching import accusations
+from dialint.eval.labelled import LabelledQuestion, SelectionConfig, accusations
 from dialint.finetune.judge.stage import prepare
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions

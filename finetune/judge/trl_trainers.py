@@ -18,8 +18,7 @@ from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.judge.reading import format_reading, parse_reading
-from dialint.eval.labelled import LabelledQuestion, target_reading
-from dialint.eval.matching import reading_figures
+from dialint.eval.labelled import LabelledQuestion, reading_figures, target_reading
 from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention, select_head_inputs
 from dialint.finetune.rl.sampling import sample
 from dialint.finetune.train.adapters import unwrap

@@ -34,8 +34,7 @@ from dialint.detector.judge.reading import (
     parse_reading,
 )
 from dialint.detector.option_ranges import command_options
-from dialint.eval.labelled import LabelledQuestion, Truth
-from dialint.eval.matching import accusations, f_beta, match
+from dialint.eval.labelled import LabelledQuestion, Truth, accusations, f_beta, match
 from dialint.eval.results import span_f1
 
 SEVERITY_SHARE, QUOTE_SHARE = 0.1, 0.1

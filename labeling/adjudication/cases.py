@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError, Message
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
-from dialint.labeling.queue.routing_policy import SeverityWeights
+from dialint.labeling.queue.routing import SeverityWeights
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project, list_names

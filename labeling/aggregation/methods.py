@@ -3,6 +3,14 @@
 They are entries of the group ``dialint.aggregators``, where other packages offer theirs: functions from
 `Answers` (and, with ``--model``, an array of probabilities) to `Posterior`. Several codes asked of one task
 are a problem each.
+
+Raters of one group, such as judges of one base model or one prompt, err together: each repeats the group's
+opinion as the member's matrix says, which on gold may differ by the truth; whoever is in no group has an
+opinion of his own. So three judges who agree are sure of what their group holds, and the group is as good as
+other groups, people or gold show it to be: without any of these it stays at the prior and nothing becomes
+certain, where Dawid-Skene takes agreement for truth. The groups are given, not searched for. Source: Dawid
+and Skene 1979 on both levels, with the Dirichlet priors of Kim and Ghahramani 2012; dependence of judges as a
+shared latent as in Balasubramanian et al. (arXiv 2601.22336), here one for each group.
 """
 
 from __future__ import annotations
@@ -18,8 +26,77 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.plugins import Plugin, plugins
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.joint import joint_posterior
-from dialint.labeling.aggregation.judge_groups import grouped_posterior
-from dialint.labeling.aggregation.posterior import Posterior, normalise
+from dialint.labeling.aggregation.posterior import Posterior, normalise, softmax
+
+RIGHT, WRONG = 4.0, 1.0
+"""Pseudo-answers of each group to each truth, and of each member to each opinion: right ones, and wrong ones
+for each wrong label."""
+PSEUDO_TASKS = 1.0
+STRENGTH = 10.0
+"""Answers on gold to each truth and opinion that a member's matrix for all truths is worth."""
+ROUNDS, TOLERANCE = 200, 1e-5
+FLOOR = 1e-3
+"""Lower bound of a model's probabilities."""
+
+
+def grouped_posterior(
+    answers: Answers, model: Floats | None = None, gold: NDArray[np.int64] | None = None
+) -> Posterior:
+    """The posterior of the truth by expectation maximisation. `model` and `gold` as in `joint_posterior`; a
+    model's probabilities take the place of the class rates if the answers are likelier with them."""
+    fits = [_fit(answers, prior, gold) for prior in ((None,) if model is None else (None, model))]
+    posterior, evidence = max(fits, key=lambda one: one[1])
+    use = "calibrated" if posterior is not fits[0][0] else "none"
+    assumptions = {"form": "grouped", "use": use, "log_likelihoods": {"grouped": evidence / len(answers)}}
+    return Posterior(posterior, posterior, assumptions=assumptions)
+
+
+def _fit(answers: Answers, model: Floats | None, gold: NDArray[np.int64] | None) -> tuple[Floats, float]:
+    """The probabilities, shape (tasks, labels), and the log likelihood of all answers."""
+    size, n_tasks = len(answers.labels), len(answers.tasks)
+    group = answers.group_indices()
+    alone = np.bincount(group)[group] == 1  # (workers,)
+    pairs, pair_of = np.unique(
+        answers.task.astype(np.int64) * len(group) + group[answers.worker], return_inverse=True
+    )
+    task, of_group = pairs // len(group), pairs % len(group)
+    pseudo = np.where(np.eye(size) > 0, RIGHT, WRONG)
+    group_logs = np.tile(np.log(normalise(pseudo)), (len(group), 1, 1))  # (groups, truth, opinion)
+    alone = alone[:, None, None, None]
+    own = np.where(alone, np.log(np.eye(size) + 1e-12), np.log(normalise(pseudo)))
+    member_logs = own.repeat(size, axis=1)  # (workers, truth, opinion, answer)
+    rates, before = np.full(size, 1.0 / size), -np.inf
+    fixed = None if model is None else np.log(np.clip(model, FLOOR, 1.0))
+    known = np.full(n_tasks, -1) if gold is None else gold
+    gold_logs = np.where(known[:, None] >= 0, np.log(np.eye(size)[known] + 1e-12), 0.0)
+    for _ in range(ROUNDS):
+        both = _sums(pair_of, member_logs[answers.worker, :, :, answers.label], len(pairs))
+        both += group_logs[of_group]  # (pairs, truth, opinion)
+        opinions, of_truth = softmax(both.reshape(-1, size))
+        prior = np.tile(np.log(rates), (n_tasks, 1))
+        if fixed is not None:
+            prior = np.where(np.isnan(fixed).any(axis=1, keepdims=True), prior, fixed)
+        truth, sums = softmax(prior + _sums(task, of_truth.reshape(-1, size), n_tasks) + gold_logs)
+        likelihood = float(sums.sum())
+        if likelihood - before < TOLERANCE * len(answers):
+            break
+        before = likelihood
+        shared = truth[task][:, :, None] * opinions.reshape(-1, size, size)
+        group_logs = np.log(normalise(_sums(of_group, shared, len(group)) + pseudo))
+        given = shared[pair_of][..., None] * np.eye(size)[answers.label][:, None, None, :]
+        pooled = normalise(_sums(answers.worker, given.sum(axis=1), len(group)) + pseudo)
+        given[known[answers.task] < 0] = 0.0  # the truth of other tasks would drift to what members share
+        members = normalise(_sums(answers.worker, given, len(group)) + STRENGTH * pooled[:, None])
+        member_logs = np.where(alone, member_logs, np.log(members))
+        rates = normalise(truth.sum(axis=0) + PSEUDO_TASKS)
+    return truth, likelihood
+
+
+def _sums(index: NDArray[np.integer], values: Floats, size: int) -> Floats:
+    """The sums of the rows of `values` by `index`, shape (size, ...)."""
+    flat = values.reshape(len(values), -1)
+    columns = [np.bincount(index, column, size) for column in flat.T]
+    return np.asarray(np.stack(columns, axis=1).reshape(size, *values.shape[1:]), float)
 
 
 def majority(answers: Answers) -> Posterior:

@@ -27,7 +27,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
 from dialint.labeling.dataset.examples import DialogueAnnotations
 from dialint.labeling.dataset.preferences import DECIDERS, deciding_answer
-from dialint.labeling.exchange.store_export import load_by_dialogue
+from dialint.labeling.exchange.store_transfer import load_by_dialogue
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import load_dialogue, load_verdicts
 

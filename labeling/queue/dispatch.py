@@ -26,11 +26,12 @@ from dialint.labeling.queue.routing import (
     ProjectCodes,
     ProjectKind,
     Routed,
+    RoutingPolicy,
     Work,
     allocate_day,
+    load_routing_policy,
     make_candidates,
 )
-from dialint.labeling.queue.routing_policy import RoutingPolicy, load_routing_policy
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import iterate_verdicts, parse_verdict
 from dialint.labeling.store.permissions import require_permission

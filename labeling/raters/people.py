@@ -30,10 +30,9 @@ from dialint.labeling.aggregation.dialogue_answers import (
     dialogue_codes,
 )
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.anomalies import CrowdAnomalies, Flag, find_anomalies
+from dialint.labeling.raters.anomalies import CHARACTERS_PER_WORD, CrowdAnomalies, Flag, find_anomalies
 from dialint.labeling.raters.competence import LeaveOneOut
 from dialint.labeling.raters.estimates import Figure, Speed, mean_difference, proportion, quartiles
-from dialint.labeling.raters.response_time import CHARACTERS_PER_WORD
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import StoredDialogues
 from dialint.labeling.store.gold import list_gold

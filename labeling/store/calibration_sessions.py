@@ -20,7 +20,6 @@ from dialint.labeling.store.database.schema import accounts, annotation_rows, pr
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue
 from dialint.labeling.store.exposure import record_bulk_read, record_read
-from dialint.labeling.store.grades import NEWEST
 from dialint.labeling.store.masked_view import mask_annotation, view_for_account
 from dialint.labeling.store.permissions import (
     get_account,
@@ -30,6 +29,7 @@ from dialint.labeling.store.permissions import (
     write_operation,
 )
 from dialint.labeling.store.projects import get_project
+from dialint.labeling.store.rater_status import NEWEST
 from dialint.labeling.store.records import Account, Conflict, NotAllowed, Project, StoreRefused
 from dialint.labeling.store.stored_annotations import to_annotation
 from dialint.labeling.store.task_view import view_task

@@ -19,7 +19,6 @@ from dialint.labeling.store.database.schema import (
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
 from dialint.labeling.store.exposure import ReadKind, record_read
-from dialint.labeling.store.grades import grade_account
 from dialint.labeling.store.leases import claim, claim_dialogue
 from dialint.labeling.store.masked_view import MaskedView, task_alias, view_for_account
 from dialint.labeling.store.permissions import (
@@ -29,6 +28,7 @@ from dialint.labeling.store.permissions import (
     write_operation,
 )
 from dialint.labeling.store.projects import get_project
+from dialint.labeling.store.rater_status import grade_account
 from dialint.labeling.store.records import (
     Account,
     Draft,

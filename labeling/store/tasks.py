@@ -24,10 +24,15 @@ from dialint.labeling.store.database.schema import (
 )
 from dialint.labeling.store.database.transactions import Store, Transaction, read_pages
 from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256
-from dialint.labeling.store.grades import grade_account, grade_dialogue, measure_accuracy
 from dialint.labeling.store.permissions import read_operation, require_permission, write_operation
 from dialint.labeling.store.projects import get_project
-from dialint.labeling.store.rater_status import Rules, load_rules
+from dialint.labeling.store.rater_status import (
+    Rules,
+    grade_account,
+    grade_dialogue,
+    load_rules,
+    measure_accuracy,
+)
 from dialint.labeling.store.records import Account, NewTask, Pool, Project, StoreRefused, TaskState
 from dialint.labeling.store.task_queue import (
     ENDLESS,

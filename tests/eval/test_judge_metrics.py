@@ -11,8 +11,8 @@ from sklearn.metrics import average_precision_score
 
 from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.judge import judge_difference, judge_figures, summarize_judge
 from dialint.eval.judge_measure import Comparison, ErrorRow
-from dialint.eval.judge_metrics import judge_difference, judge_figures, summarize_judge
 
 TURNS = {"a": 4, "b": 6, "c": 10}
 

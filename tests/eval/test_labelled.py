@@ -17,10 +17,11 @@ from dialint.eval.labelled import (
     Truth,
     ask_about,
     label_dialogue,
+    match,
     read_labelled,
+    reading_figures,
     target_reading,
 )
-from dialint.eval.matching import match, reading_figures
 
 TAXONOMY = load_taxonomy()
 MAIL = "Write to anna.smith@example.com, you idiot. Or don't."

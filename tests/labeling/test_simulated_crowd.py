@@ -17,9 +17,9 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.interface import PlainDetector
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
+from dialint.labeling.aggregation.question_posteriors import StoreLabelsConfig, aggregate_store
 from dialint.labeling.dataset.examples import DatasetConfig
-from dialint.labeling.exchange.store_export import export_dataset
+from dialint.labeling.exchange.store_transfer import export_dataset
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.stored_annotations import iterate_counted
 

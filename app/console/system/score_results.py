@@ -27,7 +27,7 @@ from dialint.detector.progress import progress
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import parse_verdicts
-from dialint.labeling.exchange.store_import import import_logs, import_verdicts
+from dialint.labeling.exchange.store_transfer import import_logs, import_verdicts
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.history import record_job
 from dialint.labeling.store.records import Account

@@ -22,7 +22,7 @@ from dialint.labeling.adjudication.cases import (
     AdjudicateConfig,
     adjudicate,
 )
-from dialint.labeling.aggregation.store_labels import select_surest
+from dialint.labeling.aggregation.question_posteriors import select_surest
 from dialint.labeling.store import expert_cases, leases, projects, task_view
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.expert_cases import Case

@@ -22,8 +22,7 @@ from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.records import Dialogue, JudgeRecord, NotJudged, Verdict
 from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.detector.watchdog import WatchConfig
-from dialint.labeling.queue.routing import ProjectCodes, make_candidates
-from dialint.labeling.queue.routing_policy import RoutingPolicy
+from dialint.labeling.queue.routing import ProjectCodes, RoutingPolicy, make_candidates
 
 PARTLY: dict[str, dict[str, Any]] = {
     "judge": {"judge": JudgeRecord(name="m", prompt="1", failures={"E_ANSWER": ("X1",)})},

@@ -17,8 +17,7 @@ from dialint.detector.judge.prompt import Reader
 from dialint.detector.judge.reading import Reading, parse_reading
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.labelled import LabelledQuestion, SelectionConfig, ask_about, label_dialogue
-from dialint.eval.matching import match
+from dialint.eval.labelled import LabelledQuestion, SelectionConfig, ask_about, label_dialogue, match
 from dialint.finetune.rewards.pairs import PreferencePair, pairs_from_labels, read_pairs
 from dialint.finetune.rewards.reward_trainer import accuracy_with_interval, answer_only_margins
 

@@ -9,7 +9,7 @@ from made_questions import CODES, EVIDENCE, SPAN, TEXT, TURNS, asked, error, hon
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.reading import ReadError, Reading
-from dialint.eval.matching import f_beta
+from dialint.eval.labelled import f_beta
 from dialint.finetune.rewards.verifiable import (
     BELIEF_WEIGHT,
     FORM_WEIGHT,

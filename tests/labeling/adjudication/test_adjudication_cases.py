@@ -12,7 +12,7 @@ from dialint.labeling.adjudication.cases import (
     AdjudicateConfig,
     adjudicate,
 )
-from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store, select_surest
+from dialint.labeling.aggregation.question_posteriors import StoreLabelsConfig, aggregate_store, select_surest
 from dialint.labeling.store import annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.expert_cases import decide_case, load_case

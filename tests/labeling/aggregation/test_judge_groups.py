@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from dialint.detector.errors import InputRefused
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.crowd_tables import read_answers
-from dialint.labeling.aggregation.judge_groups import grouped_posterior
-from dialint.labeling.aggregation.methods import aggregate_answers, dawid_skene
+from dialint.labeling.aggregation.methods import aggregate_answers, dawid_skene, grouped_posterior
 
 TASKS = 1000
 

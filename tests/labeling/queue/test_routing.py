@@ -15,14 +15,16 @@ from dialint.detector.records import Finding, NotJudged, Severity, Verdict
 from dialint.labeling.queue.routing import (
     WORK,
     Fate,
+    MinutesPerItem,
     ProjectCodes,
     Routed,
+    RoutingPolicy,
     Work,
     allocate_day,
+    load_routing_policy,
     make_candidates,
     project_of,
 )
-from dialint.labeling.queue.routing_policy import MinutesPerItem, RoutingPolicy, load_routing_policy
 
 SEVERITIES: dict[str, Severity] = {"C1": "S2", "T1": "S3"}
 ASKED = ProjectCodes(SEVERITIES, SEVERITIES)

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.posterior import softmax
-from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
+from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies, measure_response_times
 from dialint.labeling.raters.competence import estimate_competence, leave_one_out
-from dialint.labeling.raters.response_time import measure_response_times
 
 
 def flagged(found: CrowdAnomalies, *kinds: str) -> set[str]:

@@ -9,10 +9,9 @@ import numpy as np
 from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.anomalies import find_anomalies
+from dialint.labeling.raters.anomalies import find_anomalies, measure_response_times
 from dialint.labeling.raters.people import measure_workload
 from dialint.labeling.raters.reports import quality_figures
-from dialint.labeling.raters.response_time import measure_response_times
 
 WORDS = "word " * 60
 TURNS = tuple(

@@ -17,9 +17,9 @@ from dialint.labeling.store import (
     annotations,
     dialogues,
     gold,
-    grades,
     leases,
     projects,
+    rater_status,
     task_view,
     tasks,
 )
@@ -164,7 +164,7 @@ def test_a_control_task_taken_back_looks_like_any_other(store: Store) -> None:
     assert found[0] == before
     assert not [word for word in ("known", "control", "gold") if word in found[0].model_dump_json()]
     annotations.correct(store, "ann", int(found[1].id), "k2", [make.finding()])
-    (grade,) = store.read(lambda transaction: grades.grade_account(transaction, "ann", "control", n=9))
+    (grade,) = store.read(lambda transaction: rater_status.grade_account(transaction, "ann", "control", n=9))
     assert [one.marked for one in grade.grades] == [True], "the newest answer is graded"
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import select, text
 
 from dialint.detector.records import Dialogue, Label, Turn
 from dialint.detector.registry import Registry
-from dialint.labeling.exchange.store_export import export_annotations
+from dialint.labeling.exchange.store_transfer import export_annotations
 from dialint.labeling.store import (
     accounts,
     annotations,

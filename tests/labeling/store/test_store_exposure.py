@@ -13,7 +13,7 @@ from sqlalchemy import event, select
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Example, Label
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange.store_export import record_export
+from dialint.labeling.exchange.store_transfer import record_export
 from dialint.labeling.store import (
     accounts,
     annotations,

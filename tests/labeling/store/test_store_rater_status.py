@@ -22,7 +22,7 @@ from dialint.labeling.store import (
 )
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.grades import Accuracy, GoldAnswer, grade_answer
+from dialint.labeling.store.rater_status import Accuracy, GoldAnswer, grade_answer
 from dialint.labeling.store.records import Account, Gold, NewTask, NotAllowed, Project, StoreRefused
 from dialint.labeling.store.stored_annotations import import_annotations
 

@@ -20,14 +20,22 @@ from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.records import Dialogue, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path, verdict_line
-from dialint.labeling.aggregation.question_posteriors import load_posteriors
-from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
+from dialint.labeling.aggregation.question_posteriors import (
+    StoreLabelsConfig,
+    aggregate_store,
+    load_posteriors,
+)
 from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.dataset.export import run as make_dataset
 from dialint.labeling.exchange.import_labels import ImportConfig, open_rejects
-from dialint.labeling.exchange.store_export import export_annotations, export_dataset
-from dialint.labeling.exchange.store_import import import_labels, import_logs, import_verdicts
+from dialint.labeling.exchange.store_transfer import (
+    export_annotations,
+    export_dataset,
+    import_labels,
+    import_logs,
+    import_verdicts,
+)
 from dialint.labeling.store import (
     annotations,
     dialogues,
@@ -55,7 +63,7 @@ def log(path: Path, n: int, extra: str = "") -> str:
 
 
 def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dialint.labeling.exchange.store_import.MAX_PER_CALL", 10)
+    monkeypatch.setattr("dialint.labeling.exchange.store_transfer.MAX_PER_CALL", 10)
     path = log(tmp_path / "log.jsonl", 22, '{"id": "bad"}\n')
     told: list[int] = []
     with open_rejects(tmp_path / "folder" / "bad.jsonl") as bad:

@@ -11,7 +11,7 @@ from console_records import IDLE
 from outputs import finished
 
 from dialint.app.commands.report import ReportConfig, report
-from dialint.labeling.exchange.store_export import export_scores
+from dialint.labeling.exchange.store_transfer import export_scores
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
 
