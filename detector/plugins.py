@@ -97,7 +97,10 @@ OWN: dict[str, dict[str, str]] = {
     "dialint.aggregators": {
         "joint": "dialint.labeling.aggregation.joint:joint_posterior",
         "majority": "dialint.labeling.aggregation.methods:majority",
+        "wawa": "dialint.labeling.aggregation.methods:wawa",
         "dawid-skene": "dialint.labeling.aggregation.methods:dawid_skene",
+        "one-coin": "dialint.labeling.aggregation.methods:one_coin",
+        "glad": "dialint.labeling.aggregation.methods:glad",
     },
     "dialint.recognizers": {
         "email_addresses": f"{MASKING}.addresses:find_emails",

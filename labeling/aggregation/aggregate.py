@@ -59,8 +59,8 @@ class AggregateConfig:
     out: Path | None = None
     """File for the labels: .csv, .parquet or .jsonl; must not exist. Without it they go into the store."""
     method: str = "joint"
-    """How: joint (our own, robust with few answers a task), majority, dawid-skene, or one of another
-    package."""
+    """How: joint (our own, robust with few answers a task), majority, wawa, dawid-skene, one-coin, glad,
+    or one of another package."""
     model: Path | None = None
     """A model's calibrated probabilities: task, label, probability (and code); for joint and methods of other
     packages."""

@@ -187,7 +187,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         (("label", "aggregate"), "--everything"),
         (("label", "aggregate", "--project", "p", "--everything"), "--everything"),
         (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not both"),
-        (("label", "aggregate", "--project", "p", "--method", "majority"), "method is joint"),
+        (("label", "aggregate", "--project", "p", "--method", "glad"), "method is joint"),
         (("label", "ask", "--project", "nothing"), "no such project"),
         (("label", "status", "nothing"), "'nothing': no such project; there is none yet; `dialint label project"),
         (("label", "adjudicate", "--project", "p", "--into", "experts"), "--into experts: no project for adjudication; there is none yet; `dialint label project create experts --purpose"),

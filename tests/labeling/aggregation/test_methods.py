@@ -31,7 +31,9 @@ from dialint.labeling.aggregation.joint_items import (
 from dialint.labeling.aggregation.methods import (
     aggregate_answers,
     dawid_skene,
+    glad,
     majority,
+    one_coin,
 )
 from dialint.labeling.aggregation.posterior import Posterior
 
@@ -78,10 +80,11 @@ def with_constant_worker(label: int, seed: int, first_label: float = 0.93) -> tu
 
 
 @pytest.mark.parametrize("label", [0, 1])
-def test_a_worker_who_always_gives_one_label_says_nothing(label: int) -> None:
+@pytest.mark.parametrize("method", ["joint", "one-coin"])
+def test_a_worker_who_always_gives_one_label_says_nothing(method: str, label: int) -> None:
     crowd, others = with_constant_worker(label, seed=3)
     assert np.flatnonzero(crowd.answers.constant_workers()).tolist() == [7]
-    found, without = aggregate_answers(crowd.answers, "joint"), aggregate_answers(others, "joint")
+    found, without = aggregate_answers(crowd.answers, method), aggregate_answers(others, method)
     assert found.probabilities.tolist() == pytest.approx(without.probabilities, abs=1e-6)
 
 
@@ -343,12 +346,12 @@ def test_no_name_and_no_order_matters(seed: int) -> None:
         answers, task=tasks[answers.task[rows]].astype(np.int32), worker=answers.worker[rows],
         label=labels[answers.label[rows]].astype(np.int32),
     )  # fmt: skip
-    for method in (majority, dawid_skene, lambda a: fit_joint(a, None, CAUTIOUS).posterior()):
+    for method in (majority, dawid_skene, one_coin, lambda a: fit_joint(a, None, CAUTIOUS).posterior()):
         first, second = method(answers).probabilities, method(moved).probabilities
         assert second[np.ix_(tasks, labels)] == pytest.approx(first, abs=1e-6)
 
 
-@pytest.mark.parametrize("method", ["joint", "majority", "dawid-skene"])
+@pytest.mark.parametrize("method", ["joint", "majority", "wawa", "dawid-skene", "one-coin"])
 def test_every_method_gives_distributions(method: str) -> None:
     crowd = simulate_crowd(CrowdPlan(n_tasks=80, n_workers=10, n_labels=3, per_task=2))
     found = aggregate_answers(crowd.answers, method)
@@ -362,8 +365,9 @@ def test_every_method_gives_distributions(method: str) -> None:
     assert accuracy(found, crowd) > 0.6
 
 
-def test_a_borrowed_method_keeps_our_numbers() -> None:
+@pytest.mark.parametrize("method", [glad, dawid_skene])
+def test_borrowed_methods_keep_our_numbers(method: object) -> None:
     """Workers and tasks appear in an order of their own in the file."""
     crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=8, per_task=4, skill=0.9, spammers=0.125, seed=1))
-    found = dawid_skene(crowd.answers)
+    found = method(crowd.answers)  # type: ignore[operator]
     assert accuracy(found, crowd) > 0.85
