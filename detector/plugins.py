@@ -91,7 +91,10 @@ OWN: dict[str, dict[str, str]] = {
     "dialint.label_formats": {  # in order of detection: those with the most distinctive fields first
         "dialint": "dialint.labeling.exchange.format:NATIVE",
         "label-studio": "dialint.labeling.exchange.label_studio:FORMAT",
-        "crowd": "dialint.labeling.exchange.turn_records:CROWD",
+        "toloka": "dialint.labeling.exchange.crowd_table:TOLOKA",
+        "crowd": "dialint.labeling.exchange.crowd_table:FORMAT",
+        "prodigy": "dialint.labeling.exchange.prodigy:FORMAT",
+        "argilla": "dialint.labeling.exchange.argilla:FORMAT",
         "doccano": "dialint.labeling.exchange.turn_records:DOCCANO",
     },
     "dialint.aggregators": {

@@ -34,7 +34,7 @@ export = App(name="export", help="Export labels, annotations and datasets for ot
 export.command(
     "dialint.labeling.exchange.export_labels:export_labels",
     name="labels",
-    help="Write tasks or answers for Label Studio, doccano or a crowd table.",
+    help="Write tasks or answers for Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table.",
 )
 
 
@@ -118,7 +118,7 @@ def import_labels_command(
     rejects: Path | None = None,
     quiet: Quiet = False,
 ) -> int:
-    """Import labels of Label Studio, doccano, a crowd table or our own format.
+    """Import labels of Label Studio, Toloka, Prodigy, doccano, Argilla, a crowd table or our own format.
 
     With --out they are written to a file, with its rejects beside it; otherwise they are imported into the
     store and checked against its dialogues, accounts and answers. Only an admin imports in the name of

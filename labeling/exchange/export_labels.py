@@ -48,7 +48,7 @@ from dialint.labeling.exchange.format import (
 )
 from dialint.labeling.exchange.import_labels import LabelReader
 
-TABLE_FORMATS: dict[str, TableFormat] = {".csv": "csv", ".parquet": "parquet"}
+TABLE_FORMATS: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 
 
 @Parameter(name="*")
@@ -61,7 +61,7 @@ class ExportConfig:
     out: Path
     """File to write; must not exist. Its ending says whether a crowd table is CSV, Parquet or JSONL."""
     format: str
-    """The tool: label-studio, doccano, crowd, dialint or one of another package."""
+    """The tool: label-studio, toloka, prodigy, doccano, argilla, crowd or dialint."""
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """Codes or categories to ask."""
     annotations: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
@@ -80,7 +80,7 @@ class ExportConfig:
 
 
 def export_labels(config: ExportConfig) -> None:
-    """Write tasks or answers for Label Studio, doccano or a crowd table."""
+    """Write tasks or answers for Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table."""
     from rich.console import Console
 
     for file in run(config)["files"]:
@@ -208,12 +208,12 @@ BATCH_ROWS = 4096
 def write_rows(
     out: BinaryIO, rows: Iterable[Row], table_format: TableFormat, columns: tuple[str, ...]
 ) -> int:
-    """Write rows as JSON lines, one JSON array, CSV or Parquet, and return how many there were.
-    `columns` are those of a table. Formulas are escaped in CSV."""
+    """Write rows as JSON lines, one JSON array, CSV, TSV or Parquet, and return how many there were.
+    `columns` are those of a table. Formulas are escaped in CSV and TSV."""
     if table_format == "parquet":
         return _write_parquet(out, rows, columns)
-    if table_format == "csv":
-        return _write_csv(out, rows, columns)
+    if table_format in ("csv", "tsv"):
+        return _write_table(out, rows, "," if table_format == "csv" else "\t", columns)
     written = 0
     for row in rows:
         text = json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
@@ -225,9 +225,9 @@ def write_rows(
     return written
 
 
-def _write_csv(out: BinaryIO, rows: Iterable[Row], columns: tuple[str, ...]) -> int:
+def _write_table(out: BinaryIO, rows: Iterable[Row], delimiter: str, columns: tuple[str, ...]) -> int:
     text = io.TextIOWrapper(out, encoding="utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow([escape_cell(name) for name in columns])
     written = 0
     for row in rows:

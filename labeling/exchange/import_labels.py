@@ -95,7 +95,7 @@ class ImportConfig:
 
 
 def import_labels(config: ImportConfig) -> None:
-    """Read labels of Label Studio, doccano or a crowd table."""
+    """Read labels of Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table."""
     from rich.console import Console
 
     counts = run(config)["counts"]

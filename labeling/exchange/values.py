@@ -52,6 +52,15 @@ def text(value: object, path: str) -> str:
     return value
 
 
+def cell(value: object, path: str) -> str:
+    """A text without outer blanks; an absent one is empty."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise type_error(path, value, "a text")
+    return value.strip()
+
+
 def integer(value: object, path: str) -> int:
     """A whole number from 0, or a text that holds one."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ SAID = ["Where is it?", f"=We wrote to {EMAIL}, teh parcel is lost 😀", "When?
 START = SAID[1].index("teh")
 TURNS = [{"role": ("customer", "agent")[n % 2], "text": text} for n, text in enumerate(SAID)]
 FINDING = {"code": "L1", "turn": 1, "start": START, "end": START + 3, "severity": "S3", "probability": 0.8, "quote": "teh", "reason": f"spelling, see {EMAIL}"}  # fmt: skip
-SHAPES = {"label-studio": "json", "doccano": "jsonl", "crowd": "csv"}
+SHAPES = {"label-studio": "json", "toloka": "tsv", "prodigy": "jsonl", "doccano": "jsonl", "argilla": "jsonl", "crowd": "csv"}  # fmt: skip
 
 
 def house(folder: Path, **over: Any) -> ExportConfig:
@@ -53,7 +54,7 @@ def test_personal_data_leave_in_no_shape_and_the_blind_see_no_verdict(
     assert "0.8" not in text
     verify_files(tmp_path, read_manifest(manifest_path(out))["files"])
     # L1 of both agent turns and R1 once: three questions, two turns, one dialogue
-    expected = {"crowd": 3, "label-studio": 1}.get(name, 2)
+    expected = {"toloka": 3, "crowd": 3, "label-studio": 1}.get(name, 2)
     assert manifest["files"][0]["rows"] == expected
     with pytest.raises(OutputRefused):
         run(house(tmp_path, out=out, format=name))
@@ -75,6 +76,15 @@ def test_label_studio_gets_predictions_and_their_interface(tmp_path: Path) -> No
     assert [label.get("value") for label in root.iter("Label")] == ["L1", "R1"]
     (tags,) = {(r["from_name"], r["to_name"]) for r in prediction["result"] if r["type"] == "paragraphlabels"}
     assert tags == (root.find("ParagraphLabels").get("name"), root.find("Paragraphs").get("name"))  # type: ignore[union-attr]
+
+
+def test_no_cell_is_a_formula_and_every_quote_is_doubled(tmp_path: Path) -> None:
+    out = tmp_path / "tasks.tsv"
+    run(house(tmp_path, out=out, format="toloka"))
+    with open(out, newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert [(row["INPUT:turn"], row["INPUT:code"]) for row in rows] == [("1", "L1"), ("3", "L1"), ("3", "R1")]
+    assert rows[0]["INPUT:reply"].startswith("'=We wrote to [EMAIL_1]")
 
 
 def test_answers_go_out_and_come_in_by_the_stages(tmp_path: Path) -> None:

@@ -157,6 +157,42 @@ def test_line_ends_that_a_tool_changed_move_offsets_back(tmp_path: Path) -> None
     assert spans(found) == [("L1", 3, 9, 12, "teh")]
 
 
+def test_toloka_as_it_exports(tmp_path: Path) -> None:
+    head = "INPUT:dialogue_id\tINPUT:text\tOUTPUT:error\tGOLDEN:error\tHINT:text\tASSIGNMENT:assignment_id\tASSIGNMENT:worker_id\tASSIGNMENT:status"
+    rows = [
+        "d1\tIt arrived yesterday.\twrong_fact\t\t\ta-77\tw-5\tAPPROVED",
+        "",
+        "d1\tIt arrived yesterday.\t\t\t\ta-78\tw-6\tSUBMITTED",
+        "d1\tIt arrived yesterday.\twrong_fact\t\t\ta-79\tw-7\tREJECTED",
+        'd1\t"He said ""it arrived"""\twrong_fact\t\t\ta-80\tw-8\tAPPROVED',
+    ]
+    found, rejects, reader = read_labels(tmp_path / "pool.tsv", "\n".join([head, *rows]))
+    assert [(a.labeler, spans(a), a.codes) for a in found] == [
+        ("w-5", [("I1", 1, 0, 21, "It arrived yesterday.")], ("I1", "L1")), ("w-6", [], ("I1", "L1")),
+    ]  # fmt: skip
+    assert [(r.line, r.code, r.path) for r in rejects] == [(6, "E_LABEL", "text")]
+    assert reader.left_out == {"not accepted": 1}
+
+
+def test_prodigy_as_it_exports(tmp_path: Path) -> None:
+    row = {"text": "It arrived yesterday.", "spans": [{"start": 3, "end": 20, "token_start": 1, "token_end": 2, "label": "wrong_fact"}], "meta": {"dialogue_id": "d1", "turn": 1}, "_input_hash": 18866, "_task_hash": -19528, "_view_id": "spans_manual", "answer": "accept", "_timestamp": 1772442845, "_annotator_id": "errs-leo", "_session_id": "errs-leo"}  # fmt: skip
+    bare = {key: value for key, value in row.items() if key != "spans"}
+    binary = bare | {"label": "wrong_fact", "answer": "reject"}
+    choice = bare | {"options": [{"id": "L1"}, {"id": "C1"}], "accept": ["C1"], "_annotator_id": None}
+    others = [row | {"answer": "reject"}, row | {"answer": "ignore"}, {**row}]
+    del others[2]["answer"]
+    content = "\n".join(map(json.dumps, [row, binary, choice, *others]))
+    found, rejects, reader = read_labels(tmp_path / "p.jsonl", content)
+    assert rejects == []
+    assert [(a.labeler, a.codes, [s[0] for s in spans(a)]) for a in found] == [
+        ("errs-leo", ("I1", "L1"), ["I1"]), ("errs-leo", ("I1",), []), ("errs-leo", ("L1", "C1"), ["C1"])
+    ]  # fmt: skip
+    assert spans(found[0]) == ARRIVED
+    assert found[0].at is not None
+    assert found[0].at.isoformat() == "2026-03-02T09:14:05+00:00"
+    assert reader.left_out == {"rejected": 1, "ignored": 1, "unanswered": 1}
+
+
 def test_doccano_as_it_exports(tmp_path: Path) -> None:
     base = {"id": 7, "text": "It arrived yesterday.", "dialogue_id": "d1", "Comments": []}
     rows = [base | {"label": [[3, 20, "wrong_fact"]]}, base | {"labeler": "b", "entities": [{"id": 1, "label": "wrong_fact", "start_offset": 3, "end_offset": 20}], "relations": []}, base | {"labeler": "c", "label": ["L1"]}]  # fmt: skip
@@ -165,6 +201,22 @@ def test_doccano_as_it_exports(tmp_path: Path) -> None:
     assert [(a.labeler, spans(a)) for a in found] == [
         ("leo", ARRIVED), ("b", ARRIVED), ("c", [("L1", 1, 0, 21, "It arrived yesterday.")])
     ]  # fmt: skip
+
+
+def test_argilla_as_it_exports(tmp_path: Path) -> None:
+    user, other = "6f1c0d0e-0000-4000-8000-000000000001", "6f1c0d0e-0000-4000-8000-000000000002"
+    span = [{"start": 3, "end": 20, "label": "wrong_fact"}]
+    nested = {"id": "d1#1", "fields": {"reply": "It arrived yesterday."}, "metadata": {"channel": "chat"}, "suggestions": {"err": {"value": span, "score": None, "agent": "v1"}}, "responses": {"err": [{"value": [], "user_id": user}, {"value": span, "user_id": other}]}, "vectors": {}}  # fmt: skip
+    found, rejects, _ = read_labels(tmp_path / "a.json", json.dumps([nested]))
+    assert rejects == []
+    answers = [(a.labeler, spans(a), a.seen_verdict) for a in found]
+    assert answers == [(user, [], True), (other, ARRIVED, True)]
+    for response in nested["responses"]["err"]:
+        response["status"] = "draft" if response["user_id"] == user else "submitted"
+    nested["responses"]["err"].append({"value": span, "user_id": "u3", "status": "discarded"})
+    found, rejects, reader = read_labels(tmp_path / "n.json", json.dumps([nested]))
+    assert [(a.labeler, spans(a)) for a in found] == [(other, ARRIVED)]
+    assert (rejects, reader.left_out) == ([], {"not submitted": 2})
 
 
 def test_no_label_in_a_crowd_table_is_no_answer(tmp_path: Path) -> None:
@@ -245,12 +297,15 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["start", "end", "label", "value", "user_id", "text", "dialogue_id", "turn", "codes", "id", "result", "completed_by", "type"]), inner, max_size=4),
     max_leaves=8,
 )  # fmt: skip
-FIELDS = st.sampled_from(["data", "annotations", "predictions", "text", "label", "entities", "cats", "task", "worker", "seconds", "at", "id", "dialogue_id", "labeler", "kind", "codes", "turn", "findings"])  # fmt: skip
+FIELDS = st.sampled_from(["data", "annotations", "predictions", "text", "spans", "meta", "answer", "label", "entities", "cats", "fields", "metadata", "responses", "suggestions", "err.responses", "err.responses.users", "task", "worker", "seconds", "at", "id", "dialogue_id", "labeler", "kind", "codes", "turn", "findings", "accept", "options", "_annotator_id", "_timestamp", "INPUT:dialogue_id", "INPUT:turn", "INPUT:code", "OUTPUT:label", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"])  # fmt: skip
 BASES: list[dict[str, Any]] = [
     studio(by(3, region("1", 3, "1", 20))),
+    {"text": "It arrived yesterday.", "spans": [], "meta": {"dialogue_id": "d1", "turn": 1}, "_task_hash": 1, "answer": "accept", "_annotator_id": "a"},
     {"text": "It arrived yesterday.", "label": [[3, 20, "L1"]], "dialogue_id": "d1", "Comments": []},
+    {"id": "d1#1", "fields": {"reply": "It arrived yesterday."}, "metadata": {}, "suggestions": {}, "responses": {"err": [{"value": [], "user_id": "u"}]}},
     {"task": "d1/1/L1", "worker": "a", "label": "no"},
     {"id": "a", "dialogue_id": "d1", "labeler": "w", "kind": "crowd", "codes": ["L1"]},
+    {"INPUT:dialogue_id": "d1", "INPUT:turn": 1, "INPUT:code": "L1", "OUTPUT:label": "no", "ASSIGNMENT:worker_id": "w"},
 ]  # fmt: skip
 
 

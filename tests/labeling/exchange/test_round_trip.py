@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from uuid import uuid5
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from dialint.detector.plugins import plugins
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation, Rejection, questions_in
+from dialint.labeling.exchange.argilla import NAMESPACE
 from dialint.labeling.exchange.export_labels import table_format_for, write_rows
 from dialint.labeling.exchange.format import (
     GROUP,
@@ -84,7 +86,7 @@ def answers(draw: st.DrawFn, view: DialogueView, number: int) -> Annotation:
     reasons = st.builds(Rejection, turn=st.sampled_from(turns), code=st.sampled_from(codes), reason=why)
     rejections = tuple(draw(st.lists(reasons, max_size=2)))
     return Annotation(
-        id=f"{view.dialogue.id}~{number}", dialogue_id=view.dialogue.id, labeler=f"w{number}", kind="crowd",
+        id=f"{view.dialogue.id}~{number}", dialogue_id=view.dialogue.id, labeler=str(uuid5(NAMESPACE, f"w{number}")), kind="crowd",
         codes=codes, turn=turn, findings=tuple(dict.fromkeys(findings)), rejections=rejections,
     )  # fmt: skip
 
@@ -122,8 +124,9 @@ def there_and_back(name: str, made: list[ExportItem], ending: str) -> tuple[list
     )
 
 
-WITH_SPANS = [("label-studio", ".json"), ("doccano", ".jsonl"), ("dialint", ".jsonl")]
-WITHOUT = [("crowd", ".csv"), ("crowd", ".parquet"), ("crowd", ".jsonl")]
+WITH_SPANS = [("label-studio", ".json"), ("prodigy", ".jsonl"), ("doccano", ".jsonl"), ("argilla", ".jsonl"),
+              ("dialint", ".jsonl")]  # fmt: skip
+WITHOUT = [("toloka", ".tsv"), ("crowd", ".csv"), ("crowd", ".parquet"), ("crowd", ".jsonl")]
 
 
 def test_no_shape_is_left_out_here() -> None:
@@ -160,6 +163,9 @@ def test_what_a_tool_writes_is_what_we_wrote_and_read(tmp_path: Path) -> None:
     (studio,) = format_by_name("label-studio").rows([item])
     value = studio["annotations"][0]["result"][0]["value"]
     assert (value["start"], value["startOffset"], value["endOffset"], value["text"]) == ("1", 3, 6, "teh")
+    (prodigy,) = format_by_name("prodigy").rows([item])
+    assert prodigy["spans"] == [{"start": 2, "end": 5, "label": "L1", "token_start": 1, "token_end": 1}]
+    assert [token["text"] for token in prodigy["tokens"]] == ["😀", "teh", "parcel"]
     (doccano,) = format_by_name("doccano").rows([item])
     assert doccano["label"] == [[2, 5, "L1"]]
     (crowd,) = format_by_name("crowd").rows([item])

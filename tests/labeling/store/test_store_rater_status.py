@@ -240,7 +240,7 @@ def test_what_is_counted(store: Store, monkeypatch: Any) -> None:
     two = annotations.review(store, "rob", "x", "r2", ["C1"], [make.finding()], expected=int(one.id))
     other = annotations.review(store, "rob", "x", "r3", ["C1"], turn=1, expected=None)
     came = Annotation(id="7", dialogue_id="x", labeler="stranger", kind="crowd", codes=("C1",))
-    import_annotations(store, "ada", [came], "crowd")
+    import_annotations(store, "ada", [came], "toloka")
     found = list(stored_annotations.iterate_counted(store, "rob"))
     assert len(found) == 6 + 2 + 1
     assert {first.id, one.id}.isdisjoint(each.id for each in found)

@@ -207,20 +207,20 @@ def test_what_becomes_of_annotations_from_elsewhere(filled: Store) -> None:
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
     projects.create(filled, "lea", Project(id="q", codes=("C1",)))
     one = crowd_answer("7")
-    assert import_annotations(filled, "ada", [one, one], "crowd", "p") == ("new", "known")
-    assert import_annotations(filled, "ada", [one], "crowd", "q") == ("an answer of another project",)
-    assert import_annotations(filled, "ada", [one], "crowd") == ("an answer of another project",)
+    assert import_annotations(filled, "ada", [one, one], "toloka", "p") == ("new", "known")
+    assert import_annotations(filled, "ada", [one], "toloka", "q") == ("an answer of another project",)
+    assert import_annotations(filled, "ada", [one], "toloka") == ("an answer of another project",)
     other = crowd_answer("7", "ben")
-    assert import_annotations(filled, "ada", [other], "crowd", "p") == ("an id again",)
-    assert import_annotations(filled, "ada", [crowd_answer("8", codes=("C1", "T1"))], "crowd", "p") == (
+    assert import_annotations(filled, "ada", [other], "toloka", "p") == ("an id again",)
+    assert import_annotations(filled, "ada", [crowd_answer("8", codes=("C1", "T1"))], "toloka", "p") == (
         "a code that is not asked",
     )
     again = [crowd_answer("9"), crowd_answer("10", turn=None)]
     again += [crowd_answer("11", codes=("L1",)), crowd_answer("12", turn=0)]
-    assert import_annotations(filled, "ada", again, "crowd", "p", once=True) == (
+    assert import_annotations(filled, "ada", again, "toloka", "p", once=True) == (
         "a second answer", "a second answer", "new", "new",
     )  # fmt: skip
-    assert import_annotations(filled, "ada", again[:1], "crowd", "p") == ("new",)
+    assert import_annotations(filled, "ada", again[:1], "toloka", "p") == ("new",)
     with pytest.raises(NotAllowed):
         import_annotations(filled, "rob", [one], "elsewhere")
     with pytest.raises(StoreRefused, match="no such project"):
@@ -250,7 +250,7 @@ def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, fill
 
 
 def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path: Path) -> None:
-    """They count in the project, in the store, and nowhere else; doccano may not say which codes it asked."""
+    """They count in the project, in the store, and nowhere else; Prodigy does not say which codes it asked."""
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
     projects.create(filled, "lea", Project(id="q", codes=("T1",)))
     path = table(tmp_path / "t.csv", "d0/1/C1,ann,yes", "d0/1/L1,ann,no", "d0/1/T1,ann,no", "d1/1/C1,ben,no")
@@ -265,10 +265,11 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
         ("d0", "C1"), ("d0", "L1"), ("d1", "C1"),
     }  # fmt: skip
     assert export_annotations(filled, "rob", tmp_path / "a.jsonl", "p")["files"][0]["rows"] == 3
-    marked = {"text": "Anything else?", "label": [], "labeler": "ann", "dialogue_id": "d2", "turn": 1}
-    other = tmp_path / "doccano.jsonl"
+    marked = {"text": "Anything else?", "spans": [], "answer": "accept", "_annotator_id": "ann"}
+    marked |= {"_task_hash": 1, "meta": {"dialogue_id": "d2", "turn": 1}}
+    other = tmp_path / "prodigy.jsonl"
     other.write_text(json.dumps(marked) + "\n")
-    asked = import_labels(filled, "ada", ImportConfig(labels=(str(other),)), "doccano", SILENT, project="p")
+    asked = import_labels(filled, "ada", ImportConfig(labels=(str(other),)), "prodigy", SILENT, project="p")
     assert asked.new == 1
     assert annotations.list_annotations(filled, "rob", "d2")[0].codes == ("C1", "L1")
 

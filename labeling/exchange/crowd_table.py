@@ -1,0 +1,201 @@
+"""Tables with an answer a row: crowd tables `task, worker, label` in CSV, Parquet or JSONL, and Toloka's TSV.
+
+Source of crowd tables: Toloka/crowd-kit, README. A task is ``dialogue/turn/code``, its label yes or no;
+further columns `seconds` and `at` are read and written; `code` repeats the task's, for aggregation code by
+code. A code of dialogue scope is one task, of the last agent turn. Codes that exclude one another may be one
+task, ``dialogue/turn``, with the code for its label: a yes to this one and a no to the others. The format
+loses spans and reasons: the evidence of a yes is the whole turn.
+
+Toloka: a task is one question; pools out, results in. Source: Toloka/docs `pool_csv.md`, `result-of-eval.md`;
+Toloka/toloka-kit `assignment.py`. Columns `INPUT:dialogue_id`, `INPUT:turn`, `INPUT:code`, `INPUT:context`,
+`INPUT:reply` and `OUTPUT:label` (yes or no) are ours; other pools may have the code itself in any `OUTPUT:`
+column. Answers that were not submitted or were rejected are left out. `started` and `submitted` are those of
+a page of tasks: the time is read as `at`, the duration is not, since the page's size is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.labeling.aggregation.crowd_tables import NO_LABELS
+from dialint.labeling.exchange import turn_records
+from dialint.labeling.exchange.format import (
+    DialogueView,
+    ExportItem,
+    LabelContext,
+    LabelFormat,
+    ReadAnswers,
+    ReadState,
+    Row,
+    make_annotation,
+    speaker,
+)
+from dialint.labeling.exchange.values import cell, integer, label_error, seconds, text, timestamp
+
+COLUMNS = ("task", "worker", "label", "code", "seconds", "at")
+YES, NO = ("yes", "true", "1"), ("no", "false", "0")
+
+
+def task_name(dialogue: str, turn: int, code: str) -> str:
+    """The name of a question in a crowd table."""
+    return f"{dialogue}/{turn}/{code}"
+
+
+def _matches(row: Row) -> bool:
+    return {"task", "worker", "label"} <= row.keys()
+
+
+def _parse_task(name: object, path: str, state: ReadState) -> tuple[DialogueView, int, str]:
+    """Dialogue, turn and code of a task's name; the dialogue's id may contain slashes."""
+    turn, _, code = text(name, path).rpartition("/")
+    return *_parse_turn(turn, path, state, "a task called dialogue/turn/code"), state.context.code(code, path)
+
+
+def _parse_turn(name: str, path: str, state: ReadState, expected: str) -> tuple[DialogueView, int]:
+    """Dialogue and turn of ``dialogue/turn``."""
+    dialogue, _, turn = name.rpartition("/")
+    if not dialogue:
+        raise label_error(path, name, expected)
+    view = state.context.view(dialogue, path)
+    return view, view.validate_turn(integer(turn, path), path)
+
+
+def _is_yes(value: object, path: str) -> bool:
+    """Whether an answer is a yes."""
+    word = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
+    if word not in YES + NO:
+        raise BadRecord("E_LABEL", path, "another answer", "yes or no")
+    return word in YES
+
+
+def _read(row: Row, state: ReadState) -> ReadAnswers:
+    if row.get("label") is None or str(row["label"]).strip().lower() in NO_LABELS:
+        state.skipped["unanswered"] += 1
+        return
+    codes = state.context.rivals(row.get("label"))
+    if codes:
+        view, turn = _parse_turn(text(row.get("task"), "task"), "task", state, "a task called dialogue/turn")
+        labels = [row.get("label")]
+    else:
+        view, turn, code = _parse_task(row.get("task"), "task", state)
+        codes, labels = (code,), [code] if _is_yes(row.get("label"), "label") else []
+    yield make_annotation(
+        "crowd",
+        view,
+        labeler=state.context.labeler(text(row.get("worker"), "worker"), "worker"),
+        kind=state.kind,
+        codes=codes,
+        turn=turn,
+        findings=tuple(turn_records.read_turn_labels(labels, view, turn, state, "label")),
+        seconds=seconds(row.get("seconds"), "seconds"),
+        at=timestamp(row.get("at"), "at"),
+    )
+
+
+def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
+    for item in dialogues:
+        requested = [(turn, code) for turn, codes in item.requested_codes() for code in codes]
+        if not item.annotations:
+            for turn, code in requested:
+                yield {"task": task_name(item.view.dialogue.id, turn, code), "code": code}
+        for annotation in item.annotations:
+            answers: dict[str, bool] = {}
+            for question in item.answers(annotation):
+                whole_dialogue = question.code in item.dialogue_codes
+                turn = item.view.judged[-1] if whole_dialogue else question.turn
+                name = task_name(item.view.dialogue.id, turn, question.code)
+                answers[name] = answers.get(name, False) or bool(question.findings)
+            seconds_each = annotation.seconds and annotation.seconds / max(1, len(answers))
+            at = annotation.at.isoformat() if annotation.at else None
+            for name, yes in answers.items():
+                head = {"task": name, "worker": annotation.labeler, "label": "yes" if yes else "no"}
+                yield {**head, "code": name.rpartition("/")[2], "seconds": seconds_each, "at": at}
+
+
+def _columns(with_answers: bool) -> tuple[str, ...]:
+    return COLUMNS if with_answers else ("task", "code")
+
+
+FORMAT = LabelFormat("crowd", "csv", _matches, _read, _rows, _columns)
+
+
+IN, OUT, BY = "INPUT:", "OUTPUT:", "ASSIGNMENT:"
+TASK_COLUMNS = tuple(IN + name for name in ("dialogue_id", "turn", "code", "context", "reply"))
+RESULT_COLUMNS = (
+    OUT + "label",
+    *(BY + name for name in ("assignment_id", "worker_id", "status", "submitted")),
+)
+ACCEPTED_STATUSES = ("SUBMITTED", "APPROVED", "ACCEPTED")
+NO_ERROR_LABELS = ("", "no", "none", "no_error")
+
+
+def _matches_toloka(row: Row) -> bool:
+    return any(name.startswith(IN) for name in row)
+
+
+def _read_toloka(row: Row, state: ReadState) -> ReadAnswers:
+    outputs = {name: value for name, value in row.items() if name.startswith(OUT)}
+    if not outputs:
+        state.skipped["unanswered"] += 1
+        return
+    status = cell(row.get(f"{BY}status"), f"{BY}status").upper()
+    if status and status not in ACCEPTED_STATUSES:
+        state.skipped["not accepted"] += 1
+        return
+    inputs = {name.removeprefix(IN): value for name, value in row.items() if name.startswith(IN)}
+    view, turn = turn_records.locate_turn(inputs, inputs.get("reply") or inputs.get("text"), state, IN)
+    code = cell(inputs.get("code"), f"{IN}code")
+    marked = _answered_code(code, row, state.context) if code else _output_codes(outputs, state.context)
+    worker = text(row.get(f"{BY}worker_id"), f"{BY}worker_id")
+    yield make_annotation(
+        "toloka",
+        view,
+        labeler=state.context.labeler(worker, f"{BY}worker_id"),
+        kind=state.kind,
+        codes=(state.context.code(code, f"{IN}code"),) if code else state.context.codes(None, OUT, marked),
+        turn=turn,
+        findings=tuple(turn_records.read_turn_labels(marked, view, turn, state, OUT)),
+        at=timestamp(row.get(f"{BY}submitted"), f"{BY}submitted"),
+    )
+
+
+def _answered_code(code: str, row: Row, context: LabelContext) -> list[str]:
+    """The code if the answer is yes, else nothing."""
+    if f"{OUT}label" not in row:
+        raise BadRecord("E_LABEL", OUT, "another column", f"{OUT}label with yes or no")
+    return [context.code(code, f"{IN}code")] if _is_yes(row[f"{OUT}label"], f"{OUT}label") else []
+
+
+def _output_codes(outputs: Row, context: LabelContext) -> list[str]:
+    """The codes in the output columns, without blanks and "no error"."""
+    values = [(name, cell(value, name)) for name, value in outputs.items()]
+    return [context.code(value, name) for name, value in values if value.lower() not in NO_ERROR_LABELS]
+
+
+def _rows_toloka(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
+    for item in dialogues:
+        if not item.annotations:
+            for turn, codes in item.requested_codes():
+                for code in codes:
+                    yield _task(item, turn, code)
+        for annotation in item.annotations:
+            for turn, code, findings in item.answers(annotation):
+                by = {"assignment_id": annotation.id, "worker_id": annotation.labeler, "status": "APPROVED"}
+                at = annotation.at.isoformat() if annotation.at else None
+                result = {f"{BY}{name}": value for name, value in {**by, "submitted": at}.items()}
+                yield {**_task(item, turn, code), f"{OUT}label": "yes" if findings else "no", **result}
+
+
+def _task(item: ExportItem, turn: int, code: str) -> Row:
+    turns = [each for each in item.view.dialogue.turns if each.index < turn]
+    context = "\n".join(f"{speaker(each)}: {item.view.text(each.index)}" for each in turns)
+    values = (item.view.dialogue.id, turn, code, context, item.view.text(turn))
+    return dict(zip(TASK_COLUMNS, values, strict=True))
+
+
+def _columns_toloka(with_answers: bool) -> tuple[str, ...]:
+    return TASK_COLUMNS + RESULT_COLUMNS if with_answers else TASK_COLUMNS
+
+
+TOLOKA = LabelFormat("toloka", "tsv", _matches_toloka, _read_toloka, _rows_toloka, _columns_toloka)
