@@ -17,6 +17,7 @@ from operator import attrgetter, itemgetter
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.words import WordSearch, patterns, read_words, trim
 from dialint.detector.log_profile import MIN_DIALOGUES
+from dialint.detector.policy import policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, has_failed, per_dialogue, tool_uses
 
@@ -116,7 +117,10 @@ def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
     return not log.is_partial and (
         log.has_tools
         or any(use.was_run for use in tool_uses(dialogue))
-        or (log.tool_dialogues >= MIN_DIALOGUES and writes_calls(dialogue))
+        or (
+            log.tool_dialogues >= MIN_DIALOGUES
+            and (writes_calls(dialogue) or policy_for(dialogue, context.policies) is not None)
+        )
     )
 
 
@@ -168,7 +172,7 @@ def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
             groups = match.groupdict()
             if groups.get("was") and PATTERNS.history.search(words, match.end()):
                 continue
-            verb = groups["verb"] or groups.get("past") or groups["state"]
+            verb = groups["verb"] or groups.get("past") or groups.get("booked") or groups["state"]
             yield start, end, verb.casefold(), pattern is PATTERNS.passive
             break
 

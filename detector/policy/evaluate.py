@@ -190,6 +190,27 @@ class History:
             return None
         return "the customer had agreed to another amount, which the tool refused"
 
+    def unseen(self, call: Call) -> str | None:
+        """Return why nobody can have agreed to a call: what it is about was looked up only afterwards."""
+        for name, value in call.arguments.items():
+            first = self._first_calls.get((name, _comparable(value)))
+            if first is not None and first < call.at and self._turns_before(first) == self._turns_before(call.at):
+                return f"{name} was looked up only after the customer's last words"
+        return None
+
+    def _turns_before(self, moment: Moment) -> int:
+        return bisect_left(self.texts.get("customer", []), moment, key=itemgetter(0))
+
+    @cached_property
+    def _first_calls(self) -> dict[tuple[str, str | None], Moment]:
+        """When each value of an argument that is an id was first looked up, where no other call came before."""
+        first: dict[tuple[str, str | None], Call] = {}
+        for call in self.calls:
+            for name, value in call.arguments.items() if call.counts else ():
+                if name.casefold().endswith("id") and isinstance(value, str):
+                    first.setdefault((name, _comparable(value)), call)
+        return {key: call.at for key, call in first.items() if call.name in self.policy.tools.read}
+
     @cached_property
     def _failed_before(self) -> dict[Moment, Call]:
         """The last call of the same tool before each one that failed since the customer spoke."""
@@ -264,7 +285,9 @@ def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str
         acts = {moment[0] for moment, _ in subjects}
         problems = consent_problems(history.dialogue, clause.consent, acts)
         for moment, call in subjects:
-            if call is not None and (problem := problems[moment[0]] or history.retried(call)):
+            if call is not None and (
+                problem := problems[moment[0]] or history.retried(call) or history.unseen(call)
+            ):
                 yield moment, code, f"{call.name} was called and {problem}"
     else:
         for moment, call in subjects:
