@@ -415,7 +415,7 @@ def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] =
     yes, no = _plain_all(words.yes or packaged.yes), _plain_all(words.no or packaged.no)
     own = words if words.asks else packaged
     offers, agrees = _plain_all(words.offers or own.offers), _plain_all(words.agrees or own.agrees)
-    is_asked = waiting = answered = agreed = is_order = has_consent = False
+    is_asked = waiting = answered = agreed = is_order = has_consent = is_done = False
     question = ""
     problems: list[str | None] = []
     for position, turn in enumerate(dialogue.turns):
@@ -426,7 +426,7 @@ def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] =
             "the customer was not asked to confirm this order": is_order and not has_consent,
         }
         problems.append(next((problem for problem, holds in states.items() if holds), None))
-        has_consent = has_consent and position not in acts
+        has_consent, is_done = has_consent and position not in acts, is_done or position in acts
         if not turn.text.strip():
             continue
         if turn.role in JUDGED_ROLES:
@@ -434,12 +434,15 @@ def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] =
             is_asked, answered = is_asked or waiting, answered and not waiting
             question, is_order = turn.text, False
             has_consent = has_consent and not _has(plain(turn.text), offers)
+            is_done = is_done and not _is_specific(question, offers, waiting)
         elif turn.role == "customer" and is_asked:
             text = plain(turn.text)
             agreed = agreed or not (waiting and text.startswith(no) and not _has(text, yes))
             answered = True
-            has_consent = has_consent or (waiting and _has(text, agrees) and not text.startswith(no))
-            is_order = bool(question and agrees) and not _has(text, agrees)
+            is_offered = is_done and _has(plain(question[-_LAST_WORDS:]), offers)  # a yes is to more help
+            agrees_now = not is_offered and _has(text, agrees)
+            has_consent = has_consent or (waiting and agrees_now and not text.startswith(no))
+            is_order = bool(question and agrees) and not agrees_now
             is_order &= turn.text.rstrip().endswith(("?", "？")) or not _is_specific(
                 question, offers, waiting
             )
