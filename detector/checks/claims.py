@@ -107,11 +107,12 @@ def writes_calls(dialogue: Dialogue) -> bool:
 
 def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
     """Return whether all calls of tools are logged: the dialogue has results, or most of the log; or some of
-    the log, and the agent writes calls that were not run.
+    the log, and the agent writes calls that were not run, or a policy applies.
 
     The third, on development dialogues without results (2026-11-29): in 205 of tau_bench; readers who knew
     no finding had listed 410 of 453 as I2 or R3, and another error in the turns of 40 more; 40 more hits
-    read, 39 right. In 13,949 of STAR, MultiWOZ, SGD, stc3 and taskmaster4 no agent writes calls.
+    read, 39 right. In 13,949 of STAR, MultiWOZ, SGD, stc3 and taskmaster4 no agent writes calls. The last, on
+    159 of tau_bench beside 100 with results (2026-11-30): 136 of 141 listed with the same code.
     """
     log = context.log
     return not log.is_partial and (
@@ -124,7 +125,7 @@ def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
     )
 
 
-@check(R3=Evidence(213, 217), languages=("en",))
+@check(R3=Evidence(286, 292), languages=("en",))
 def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who says that something was done although no tool call did it (R3).
 
@@ -136,7 +137,7 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
 
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
     profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17; in
-    development dialogues without results (`has_calls`) 90 of 93.
+    development dialogues without results (`has_calls`) 90 of 93, and 73 of 75 (2026-11-30).
     """
     uses = tool_uses(dialogue)
     if not has_calls(dialogue, context):
@@ -150,7 +151,8 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
         last = customers[place - 1] if place else -1
         n_uses = bisect_left(uses, customers[place], key=_turn_of) if place < len(customers) else len(uses)
         for start, end, verb, is_passive in _claims(turn.text):
-            if is_passive and evidence.reported_from(verb) < position:
+            is_state = "status" in turn.text[start:end] and any(use.was_run for use in uses[:n_uses])
+            if is_passive and (is_state or evidence.reported_from(verb) < position):
                 continue
             why = evidence.refute(turn.text[start:end], verb, n_uses, last)
             if why is not None:

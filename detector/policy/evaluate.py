@@ -193,8 +193,8 @@ class History:
     def unseen(self, call: Call) -> str | None:
         """Return why nobody can have agreed to a call: what it is about was looked up only afterwards."""
         for name, value in call.arguments.items():
-            first = self._first_calls.get((name, _comparable(value)))
-            if first is not None and first < call.at and self._turns_before(first) == self._turns_before(call.at):
+            first = self._first_calls.get((name, _comparable(value)), call.at)
+            if first < call.at and self._turns_before(first) == self._turns_before(call.at):
                 return f"{name} was looked up only after the customer's last words"
         return None
 
@@ -203,11 +203,11 @@ class History:
 
     @cached_property
     def _first_calls(self) -> dict[tuple[str, str | None], Moment]:
-        """When each value of an argument that is an id was first looked up, where no other call came before."""
+        """When each value of an id was first looked up, where no other call had it before."""
         first: dict[tuple[str, str | None], Call] = {}
         for call in self.calls:
             for name, value in call.arguments.items() if call.counts else ():
-                if name.casefold().endswith("id") and isinstance(value, str):
+                if name.endswith(("_id", "Id", "ID")) and isinstance(value, str):
                     first.setdefault((name, _comparable(value)), call)
         return {key: call.at for key, call in first.items() if call.name in self.policy.tools.read}
 
@@ -407,7 +407,7 @@ def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] =
 
     The act needs a message of the agent that asks, and after it one of the customer that does not refuse. A
     customer who orders the act in plain words after a question of the agent has agreed, so the customer's
-    words need not be a yes. Who agreed once has not refused by a no to another question, and has agreed while
+    words need not be a yes; an answer to an offer of more help, after an act, is none. Who agreed once has not refused by a no to another question, and has agreed while
     the agent asks for details, until one of the `acts`, the positions of turns, is done.
     """
     packaged = _load_packaged()

@@ -15,11 +15,15 @@ from dialint.detector.checks import NO_CONTEXT, CheckContext, Evidence, Hit, loa
 from dialint.detector.checks.slots import unfilled_placeholder
 from dialint.detector.checks.words import read_words
 from dialint.detector.log_profile import LogProfile, profile_log
+from dialint.detector.policy.reading import parse_policy
 from dialint.detector.records import Dialogue, Turn
 
 CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+POLICY = parse_policy("policy: shop\nclauses: [{id: ask, text: Ask first., on: refund, consent: 'yes'}]")
 LOGS = {
     "log: with calls": LogProfile(n_dialogues=10, tool_dialogues=8),
+    "log: partial, policy": LogProfile(n_dialogues=10, tool_dialogues=3, early_dialogues=3),
+    "log: some calls, policy": LogProfile(n_dialogues=10, tool_dialogues=3),
     "log: some calls": LogProfile(n_dialogues=10, tool_dialogues=3),
     "log: lists get_user": LogProfile(listing_tools=("get_user",)),
     "log: halls": LogProfile(
@@ -39,7 +43,8 @@ def cases(groups_of: dict[str, Any]) -> Iterator[Any]:
 def test_a_check_finds_what_is_marked_and_nothing_else(check: str, why: str, case: str | list[str]) -> None:
     context = NO_CONTEXT
     if case[0] in LOGS:
-        context, case = CheckContext(LOGS[case[0]]), case[1:]
+        policies = {"shop": POLICY} if case[0].endswith("policy") else {}
+        context, case = CheckContext(LOGS[case[0]], policies), case[1:]
     dialogue, quotes = read_case(case)
     if check in ("insult", "asks_secret", "passes_over_person"):  # in several languages
         dialogue = dialogue.model_copy(update={"language": None})
