@@ -407,8 +407,9 @@ def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] =
 
     The act needs a message of the agent that asks, and after it one of the customer that does not refuse. A
     customer who orders the act in plain words after a question of the agent has agreed, so the customer's
-    words need not be a yes; an answer to an offer of more help, after an act, is none. Who agreed once has not refused by a no to another question, and has agreed while
-    the agent asks for details, until one of the `acts`, the positions of turns, is done.
+    words need not be a yes; an answer to an offer of more help, after an act, is none. Who agreed once has
+    not refused by a no to another question, and has agreed while the agent asks for details, until one of the
+    `acts`, the positions of turns, is done.
     """
     packaged = _load_packaged()
     asks, requests = _plain_all(words.asks or packaged.asks), _plain_all(words.requests or packaged.requests)
