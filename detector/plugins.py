@@ -66,6 +66,7 @@ OWN: dict[str, dict[str, str]] = {
         "claims_undone_lookup": f"{CHECKS}.facts:claims_undone_lookup",
         "unsupported_fact": f"{CHECKS}.facts:unsupported_fact",
         "contradicts_result": f"{CHECKS}.results:contradicts_result",
+        "wrong_level": f"{CHECKS}.results:wrong_level",
         "tells_of_another": f"{CHECKS}.results:tells_of_another",
         "format_slip": f"{CHECKS}.grammar:format_slip",
         "asks_for_known": f"{CHECKS}.questions:asks_for_known",

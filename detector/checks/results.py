@@ -44,16 +44,12 @@ MAX_PERSONAL = 200
 
 @check(I1=Evidence(), I4=Evidence(1, 1), languages=("en",))
 def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a sentence that says something else than the last results before it, or gives the customer another
-    level than the only one in any result: the first of a turn.
+    """Find a sentence that says something else than the last results before it: the first of a turn.
 
     Suggestions: on the 1,472 dialogues with results of the development halves of tau_bench and STAR
-    (2026-11-29) it has one hit, which is right; of levels three, all right.
+    (2026-11-29) it has one hit, which is right.
     """
     by_result = {use.result_turn: use for use in tool_uses(dialogue) if use.was_run and not use.failed}
-    fields = (field for use in by_result.values() for field in fields_of(use.value))
-    levels = [value for key, value in fields if PATTERNS.level_key.fullmatch(" ".join(name_words(key)))]
-    level = levels[0] if levels and all(each == levels[0] for each in levels) else None
     uses: list[ToolUse] = []
     results, is_new = _Results([]), False
     told = set[str]().union(*map(_tokens, dialogue.sources))
@@ -64,13 +60,10 @@ def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
             results = _Results(uses)
         if turn.role not in JUDGED_ROLES:
             told.update(_tokens(turn.text))
-        elif turn.text.strip() and (uses or level):
+        elif turn.text.strip() and uses:
             for start, end in statements(turn.text):
                 words = turn.text[start:end]
-                if isinstance(level, str) and _other_level(words, level):
-                    yield Hit(turn.index, start, end, f"the tool returned {level}", "I1")
-                    break
-                if results.is_empty and (is_new or not uses or PATTERNS.denied.search(words)):
+                if results.is_empty and (is_new or PATTERNS.denied.search(words)):
                     break
                 if words.endswith("?") or PATTERNS.no_claim.search(words):
                     continue
@@ -78,6 +71,24 @@ def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
                 if found is not None:
                     yield Hit(turn.index, start, end, *found)
                     break
+
+
+@check(I1=Evidence(5, 5), languages=("en",))
+def wrong_level(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find a sentence that gives the customer another level than the only one in any result: the first of a
+    turn.
+
+    Of five hits in tau_bench (2026-11-30) two are listed by readers who knew no finding, three were read: all
+    right.
+    """
+    fields = (field for use in tool_uses(dialogue) if not use.failed for field in fields_of(use.value))
+    levels = [value for key, value in fields if PATTERNS.level_key.fullmatch(" ".join(name_words(key)))]
+    level = levels[0] if levels and all(each == levels[0] for each in levels) else None
+    for turn in dialogue.turns if isinstance(level, str) else ():
+        for start, end in statements(turn.text) if turn.role in JUDGED_ROLES else ():
+            if _other_level(turn.text[start:end], level):
+                yield Hit(turn.index, start, end, f"the tool returned {level}", "I1")
+                break
 
 
 def _other_level(words: str, level: str) -> bool:
