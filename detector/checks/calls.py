@@ -41,8 +41,7 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     arguments that the tool calls malformed; a call of a tool that there is not; or the same call that failed
     before, where the customer has neither repeated its values nor asked to try again.
 
-    The hit is the call; one for each value, and one for each repeated call, until the customer speaks; a
-    placeholder counts whenever it is sent.
+    The hit is the call; one for each value, and one for each repeated call, until the customer speaks.
 
     Read on the development half of tau_bench (2026-11-29): 52 of 52 right, of 208; malformed arguments 35 of
     35, repeated calls 26 of 28.
@@ -73,15 +72,14 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             fault, call = _fault_of(use, evidence, words), f"{format_call(use.call)}: {use.result}"
             before = tried.get(call, turn.index)
             tried[call] = turn.index
-            is_unfilled = fault is not None and any(_is_unfilled(*each) for each in _strings(use.call))
-            if fault is None or ((use.call.name, fault) in reported and not is_unfilled):
+            if fault is None or (use.call.name, fault) in reported:
                 tokens = _TOKEN.findall(str([*use.call.arguments.values()]).casefold())
                 last = max([asked_again, *(said.get(token, -1) for token in tokens)])
                 is_technical = fault is None and PATTERNS.technical.search(use.result or "")
                 if before == turn.index or last > before or is_technical:
                     continue
                 fault = "the same call had failed before"
-            if is_unfilled or (use.call.name, fault) not in reported:
+            if (use.call.name, fault) not in reported:
                 yield Hit(*locate_call(turn, number), fault, "P3")
             reported.add((use.call.name, fault))
 
@@ -96,7 +94,7 @@ def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
         is_key, is_name = _IS_ID.search(key), PATTERNS.name_key.fullmatch(key)
         if not value and (is_key or is_name):
             return f"'{use.call.name}' was called with an empty {key}"
-        if _is_unfilled(key, value):
+        if _PLACEHOLDER.fullmatch(value) and (is_key or value[0] in "<#"):
             is_stated = False
         elif is_name and _LETTERS.search(value):
             is_stated = words.issuperset(_LETTERS.findall(value.casefold()))
@@ -105,12 +103,6 @@ def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
         if not is_stated:
             return f"'{use.call.name}' was called with {value}, which nobody had named"
     return None
-
-
-def _is_unfilled(key: str, value: str) -> bool:
-    """Return whether an argument is a placeholder."""
-    is_key = value[:1] in ("<", "#") or _IS_ID.search(key) is not None
-    return is_key and _PLACEHOLDER.fullmatch(value) is not None
 
 
 def _is_own(key: str, value: str) -> bool:
