@@ -46,7 +46,7 @@ DIALOGUE_CHARACTERS = 1500
 """Characters that are read; more changes nothing and takes longer."""
 WIDE_LETTER = 3
 """Letters of an alphabet that a letter of a script without one, such as Chinese, counts for."""
-RECENT = 4096
+RECENT = 512
 """Texts whose answers are kept: a dialogue is read for its coverage and again for its checks."""
 
 _PLACEHOLDER = re.compile(r"\[[^\[\]]{1,40}\]|<[^<>]{1,40}>|\{[^{}]{1,40}\}")

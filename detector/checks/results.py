@@ -84,7 +84,9 @@ def wrong_level(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     fields = (field for use in tool_uses(dialogue) if not use.failed for field in fields_of(use.value))
     levels = [value for key, value in fields if PATTERNS.level_key.fullmatch(" ".join(name_words(key)))]
     level = levels[0] if levels and all(each == levels[0] for each in levels) else None
-    for turn in dialogue.turns if isinstance(level, str) else ():
+    if not isinstance(level, str):
+        return
+    for turn in dialogue.turns:
         for start, end in statements(turn.text) if turn.role in JUDGED_ROLES else ():
             if _other_level(turn.text[start:end], level):
                 yield Hit(turn.index, start, end, f"the tool returned {level}", "I1")

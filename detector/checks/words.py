@@ -40,7 +40,7 @@ _WORD = re.compile(r"\w++(?:['’]\w++)*+")
 _SENTENCES = re.compile(r"[^.!?\n]*+(?:[.!?]++(?!\s|\Z)[^.!?\n]*+)*+[.!?]*+")
 
 
-RECENT = 2048
+RECENT = 256
 """Texts of which words and phrases are kept: checks ask for many lists in the same turn."""
 
 

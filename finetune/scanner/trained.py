@@ -193,9 +193,9 @@ def _tensor_names(shape: Shape, n_codes: int) -> frozenset[str]:
 def kept_scans(folder: Path) -> dict[str, dict[str, Any]]:
     """The calibration of a release's scan by code, or that which a trained scanner continues."""
     content = scanner_manifest(folder)
-    if "head_codes" not in content:
-        return content.get("scans", {})
-    return {code: how["scan"] for code, how in content["codes"].items() if how["scan"] is not None}
+    codes = content.get("codes", {}) if "head_codes" in content else {}
+    scans: dict[str, dict[str, Any]] = content.get("scans", {})
+    return scans | {code: how["scan"] for code, how in codes.items() if how["scan"] is not None}
 
 
 def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> TrainedScanner | None:
