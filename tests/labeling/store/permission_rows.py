@@ -8,7 +8,7 @@ from answering import claim
 
 from dialint.detector.taxonomy import PACKAGED
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange import store_export
+from dialint.labeling.exchange import store_transfer
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -207,7 +207,7 @@ ROWS: dict[str, Row] = dict((
         upto="lead", first="lead",
     ),
     row(
-        store_export.record_export, (None, {"masked": True}), others=(None, {"masked": False}), upto="expert",
+        store_transfer.record_export, (None, {"masked": True}), others=(None, {"masked": False}), upto="expert",
         first="reviewer",
     ),
     row(task_view.claim_and_open, ("p",), others=("a",), upto="reviewer"),
