@@ -187,7 +187,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 CEILINGS = {
     "lines of the packages": 86_024,
     "modules of the packages": 411,
-    "lines of the tests": 51_371,
+    "lines of the tests": 51_373,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
