@@ -17,7 +17,6 @@ from operator import attrgetter, itemgetter
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.words import WordSearch, patterns, read_words, trim
 from dialint.detector.log_profile import MIN_DIALOGUES
-from dialint.detector.policy import policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, has_failed, per_dialogue, tool_uses
 
@@ -107,25 +106,21 @@ def writes_calls(dialogue: Dialogue) -> bool:
 
 def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
     """Return whether all calls of tools are logged: the dialogue has results, or most of the log; or some of
-    the log, and the agent writes calls that were not run, or a policy applies.
+    the log, and the agent writes calls that were not run.
 
     The third, on development dialogues without results (2026-11-29): in 205 of tau_bench; readers who knew
     no finding had listed 410 of 453 as I2 or R3, and another error in the turns of 40 more; 40 more hits
-    read, 39 right. In 13,949 of STAR, MultiWOZ, SGD, stc3 and taskmaster4 no agent writes calls. The last, on
-    159 of tau_bench beside 100 with results (2026-11-30): 136 of 141 listed with the same code.
+    read, 39 right. In 13,949 of STAR, MultiWOZ, SGD, stc3 and taskmaster4 no agent writes calls.
     """
     log = context.log
     return not log.is_partial and (
         log.has_tools
         or any(use.was_run for use in tool_uses(dialogue))
-        or (
-            log.tool_dialogues >= MIN_DIALOGUES
-            and (writes_calls(dialogue) or policy_for(dialogue, context.policies) is not None)
-        )
+        or (log.tool_dialogues >= MIN_DIALOGUES and writes_calls(dialogue))
     )
 
 
-@check(R3=Evidence(286, 292), languages=("en",))
+@check(R3=Evidence(213, 217), languages=("en",))
 def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who says that something was done although no tool call did it (R3).
 
@@ -137,7 +132,7 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
 
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
     profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17; in
-    development dialogues without results (`has_calls`) 90 of 93, and 73 of 75 (2026-11-30).
+    development dialogues without results (`has_calls`) 90 of 93.
     """
     uses = tool_uses(dialogue)
     if not has_calls(dialogue, context):

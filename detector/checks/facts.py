@@ -29,7 +29,7 @@ MAX_BEFORE = 1000
 """Characters of a line before a value that may say so."""
 
 
-@check(I2=Evidence(229, 246), I4=Evidence(15, 20), languages=("en",))
+@check(I2=Evidence(206, 223), I4=Evidence(15, 20), languages=("en",))
 def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an id that stands nowhere in the log (I2), and an amount that follows from nothing in it, an
     amount or a time that is not the one that a result gives for the id beside it, or a total that is no sum
@@ -39,7 +39,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     tools, unless the log is known to hold them: then ids are traced all the same.
 
     Read on the once-half of tau_bench (2026-11-23): I2 81 of 82 right; in development dialogues without
-    results (`has_calls`) 125 of 141 and 23 of 23; on the development halves of tau_bench and STAR
+    results (`has_calls`) 125 of 141; on the development halves of tau_bench and STAR
     (2026-11-29): I4 9 of 9, totals 2 of 2; on the written test set 4 of 9.
     """
     uses = tool_uses(dialogue)
@@ -200,7 +200,7 @@ _HELPERS = frozenset(["think", "calculate", "calc", "transfer", "escalate", "res
 """Words in the names of tools that look nothing up."""
 
 
-@check(I2=Evidence(357, 389), languages=("en",))
+@check(I2=Evidence(315, 344), languages=("en",))
 def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who says that something was found, checked or verified in a system, or tells what a
     record holds, although no tool has returned anything by then (I2).
@@ -211,7 +211,7 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
 
     Read on the once-half of tau_bench (2026-11-23): 114 of 119 right, .96 (.90 to .99); in development
     dialogues without results (`has_calls`) 195 of 219, and most others are R3 to the readers.
-    Things found, orders at hand and accounts that are seen (2026-11-30) 6 of 6, and with a policy 42 of 45.
+    Things found, orders at hand and accounts that are seen (2026-11-30) 6 of 6.
     """
     uses = tool_uses(dialogue)
     if dialogue.sources or not has_calls(dialogue, context):
