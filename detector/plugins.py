@@ -94,8 +94,8 @@ OWN: dict[str, dict[str, str]] = {
         "label-studio": "dialint.labeling.exchange.label_studio:FORMAT",
         "toloka": "dialint.labeling.exchange.crowd_table:TOLOKA",
         "crowd": "dialint.labeling.exchange.crowd_table:FORMAT",
-        "prodigy": "dialint.labeling.exchange.prodigy:FORMAT",
-        "argilla": "dialint.labeling.exchange.argilla:FORMAT",
+        "prodigy": "dialint.labeling.exchange.turn_records:PRODIGY",
+        "argilla": "dialint.labeling.exchange.turn_records:ARGILLA",
         "doccano": "dialint.labeling.exchange.turn_records:DOCCANO",
     },
     "dialint.aggregators": {

@@ -19,18 +19,8 @@ from collections.abc import Iterable, Iterator
 
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.labeling.aggregation.crowd_tables import NO_LABELS
-from dialint.labeling.exchange import turn_records
-from dialint.labeling.exchange.format import (
-    DialogueView,
-    ExportItem,
-    LabelContext,
-    LabelFormat,
-    ReadAnswers,
-    ReadState,
-    Row,
-    make_annotation,
-    speaker,
-)
+from dialint.labeling.exchange.format import ExportItem, LabelFormat, ReadAnswers, ReadState, Row, speaker
+from dialint.labeling.exchange.turn_records import TurnRow
 from dialint.labeling.exchange.values import cell, integer, label_error, seconds, text, timestamp
 
 COLUMNS = ("task", "worker", "label", "code", "seconds", "at")
@@ -46,19 +36,13 @@ def _matches(row: Row) -> bool:
     return {"task", "worker", "label"} <= row.keys()
 
 
-def _parse_task(name: object, path: str, state: ReadState) -> tuple[DialogueView, int, str]:
-    """Dialogue, turn and code of a task's name; the dialogue's id may contain slashes."""
-    turn, _, code = text(name, path).rpartition("/")
-    return *_parse_turn(turn, path, state, "a task called dialogue/turn/code"), state.context.code(code, path)
-
-
-def _parse_turn(name: str, path: str, state: ReadState, expected: str) -> tuple[DialogueView, int]:
-    """Dialogue and turn of ``dialogue/turn``."""
+def _parse_turn(name: str, state: ReadState, expected: str) -> TurnRow:
+    """The turn that ``dialogue/turn`` names; the dialogue's id may contain slashes."""
     dialogue, _, turn = name.rpartition("/")
     if not dialogue:
-        raise label_error(path, name, expected)
-    view = state.context.view(dialogue, path)
-    return view, view.validate_turn(integer(turn, path), path)
+        raise label_error("task", name, expected)
+    view = state.context.view(dialogue, "task")
+    return TurnRow(state, view, view.validate_turn(integer(turn, "task"), "task"))
 
 
 def _is_yes(value: object, path: str) -> bool:
@@ -73,24 +57,19 @@ def _read(row: Row, state: ReadState) -> ReadAnswers:
     if row.get("label") is None or str(row["label"]).strip().lower() in NO_LABELS:
         state.skipped["unanswered"] += 1
         return
-    codes = state.context.rivals(row.get("label"))
+    codes, labels, task = state.context.rivals(row["label"]), [row["label"]], text(row.get("task"), "task")
     if codes:
-        view, turn = _parse_turn(text(row.get("task"), "task"), "task", state, "a task called dialogue/turn")
-        labels = [row.get("label")]
+        turn = _parse_turn(task, state, "a task called dialogue/turn")
     else:
-        view, turn, code = _parse_task(row.get("task"), "task", state)
-        codes, labels = (code,), [code] if _is_yes(row.get("label"), "label") else []
-    yield make_annotation(
-        "crowd",
-        view,
-        labeler=state.context.labeler(text(row.get("worker"), "worker"), "worker"),
-        kind=state.kind,
-        codes=codes,
-        turn=turn,
-        findings=tuple(turn_records.read_turn_labels(labels, view, turn, state, "label")),
-        seconds=seconds(row.get("seconds"), "seconds"),
-        at=timestamp(row.get("at"), "at"),
-    )
+        name, _, label = task.rpartition("/")
+        turn = _parse_turn(name, state, "a task called dialogue/turn/code")
+        codes = (state.context.code(label, "task"),)
+        labels = [*codes] if _is_yes(row["label"], "label") else []
+    yield turn.annotation(
+        "crowd", text(row.get("worker"), "worker"), "worker", codes=codes,
+        findings=tuple(turn.findings(labels, "label")),
+        seconds=seconds(row.get("seconds"), "seconds"), at=timestamp(row.get("at"), "at"),
+    )  # fmt: skip
 
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
@@ -144,33 +123,21 @@ def _read_toloka(row: Row, state: ReadState) -> ReadAnswers:
         state.skipped["not accepted"] += 1
         return
     inputs = {name.removeprefix(IN): value for name, value in row.items() if name.startswith(IN)}
-    view, turn = turn_records.locate_turn(inputs, inputs.get("reply") or inputs.get("text"), state, IN)
-    code = cell(inputs.get("code"), f"{IN}code")
-    marked = _answered_code(code, row, state.context) if code else _output_codes(outputs, state.context)
-    worker = text(row.get(f"{BY}worker_id"), f"{BY}worker_id")
-    yield make_annotation(
-        "toloka",
-        view,
-        labeler=state.context.labeler(worker, f"{BY}worker_id"),
-        kind=state.kind,
-        codes=(state.context.code(code, f"{IN}code"),) if code else state.context.codes(None, OUT, marked),
-        turn=turn,
-        findings=tuple(turn_records.read_turn_labels(marked, view, turn, state, OUT)),
-        at=timestamp(row.get(f"{BY}submitted"), f"{BY}submitted"),
-    )
-
-
-def _answered_code(code: str, row: Row, context: LabelContext) -> list[str]:
-    """The code if the answer is yes, else nothing."""
-    if f"{OUT}label" not in row:
-        raise BadRecord("E_LABEL", OUT, "another column", f"{OUT}label with yes or no")
-    return [context.code(code, f"{IN}code")] if _is_yes(row[f"{OUT}label"], f"{OUT}label") else []
-
-
-def _output_codes(outputs: Row, context: LabelContext) -> list[str]:
-    """The codes in the output columns, without blanks and "no error"."""
-    values = [(name, cell(value, name)) for name, value in outputs.items()]
-    return [context.code(value, name) for name, value in values if value.lower() not in NO_ERROR_LABELS]
+    turn = TurnRow.locate(inputs, inputs.get("reply") or inputs.get("text"), state, IN)
+    if code := cell(inputs.get("code"), f"{IN}code"):
+        codes: tuple[str, ...] = (state.context.code(code, f"{IN}code"),)
+        if f"{OUT}label" not in row:
+            raise BadRecord("E_LABEL", OUT, "another column", f"{OUT}label with yes or no")
+        marked = [*codes] if _is_yes(row[f"{OUT}label"], f"{OUT}label") else []
+    else:
+        values = [(name, cell(value, name)) for name, value in outputs.items()]
+        marked = [state.context.code(v, name) for name, v in values if v.lower() not in NO_ERROR_LABELS]
+        codes = state.context.codes(None, OUT, marked)
+    worker, at = text(row.get(f"{BY}worker_id"), f"{BY}worker_id"), row.get(f"{BY}submitted")
+    yield turn.annotation(
+        "toloka", worker, f"{BY}worker_id", codes=codes, findings=tuple(turn.findings(marked, OUT)),
+        at=timestamp(at, f"{BY}submitted"),
+    )  # fmt: skip
 
 
 def _rows_toloka(dialogues: Iterable[ExportItem]) -> Iterator[Row]:

@@ -17,7 +17,6 @@ from dialint.detector.plugins import plugins
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation, Rejection, questions_in
-from dialint.labeling.exchange.argilla import NAMESPACE
 from dialint.labeling.exchange.export_labels import table_format_for, write_rows
 from dialint.labeling.exchange.format import (
     GROUP,
@@ -28,6 +27,7 @@ from dialint.labeling.exchange.format import (
     format_by_name,
 )
 from dialint.labeling.exchange.import_labels import LabelReader, LocatedAnnotation
+from dialint.labeling.exchange.turn_records import NAMESPACE
 
 TAXONOMY = load_taxonomy()
 CODES = ("L1", "C1", "R1")
