@@ -19,19 +19,14 @@ from typing import Annotated, Any, BinaryIO
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import (
-    atomic_file,
-    file_entry,
-    package_versions,
-    write_manifest,
-)
+from dialint.detector.artifacts import atomic_file, file_entry, package_versions, write_manifest
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.outcomes import Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.masking import mask_words
 from dialint.detector.plugins import describe
-from dialint.detector.records import Finding, Verdict
+from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import escape_cell, manifest_path, read_verdicts
@@ -94,39 +89,31 @@ def run(config: ExportConfig) -> dict[str, Any]:
         OutputRefused: `out` exists, or the verdicts are damaged.
         InputRefused: an input is refused whole, or an annotation is of an unknown dialogue or code.
     """
-    interface = [config.out.with_suffix(".xml")] if config.format == label_studio.FORMAT.name else []
-    with making_files(config.out, *interface, manifest_path(config.out)):
-        return _write(config)
-
-
-def _write(config: ExportConfig) -> dict[str, Any]:
     started = time.monotonic()
     taxonomy, label_format = load_taxonomy(config.taxonomy), format_by_name(config.format)
     codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
     table_format = table_format_for(label_format, config.out)
     columns = label_format.columns(bool(config.annotations)) if label_format.columns else ()
-    with atomic_file(config.out) as file:
-        rows = write_rows(file, label_format.rows(_items(config, taxonomy, codes)), table_format, columns)
-    files = [file_entry(config.out, rows)]
-    if label_format is label_studio.FORMAT:
-        interface = config.out.with_suffix(".xml")
-        with atomic_file(interface) as file:
-            file.write(label_studio.interface(codes).encode())
-        files.append(file_entry(interface))
-    manifest = {
-        "kind": "labels",
-        "config": {
-            **asdict(config),
-            "out": config.out.name,
-            "verdicts": config.verdicts and config.verdicts.name,
-            "taxonomy": taxonomy.version,
-        },
-        "versions": package_versions("dialint", "pyarrow", "pydantic"),
-        "plugins": describe([find_plugin(config.format)]),
-        "files": files,
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    write_manifest(manifest_path(config.out), manifest)
+    interface = [config.out.with_suffix(".xml")] if label_format is label_studio.FORMAT else []
+    with making_files(config.out, *interface, manifest_path(config.out)):
+        with atomic_file(config.out) as file:
+            rows = label_format.rows(_items(config, taxonomy, codes))
+            n_rows = write_rows(file, rows, table_format, columns)
+        for path in interface:
+            with atomic_file(path) as file:
+                file.write(label_studio.interface(codes).encode())
+        manifest = {
+            "kind": "labels",
+            "config": {
+                **asdict(config), "out": config.out.name, "taxonomy": taxonomy.version,
+                "verdicts": config.verdicts and config.verdicts.name,
+            },
+            "versions": package_versions("dialint", "pyarrow", "pydantic"),
+            "plugins": describe([find_plugin(config.format)]),
+            "files": [file_entry(config.out, n_rows), *map(file_entry, interface)],
+            "seconds": round(time.monotonic() - started, 1),
+        }  # fmt: skip
+        write_manifest(manifest_path(config.out), manifest)
     return manifest
 
 
@@ -141,17 +128,16 @@ def _items(config: ExportConfig, taxonomy: Taxonomy, codes: tuple[str, ...]) -> 
     """Every dialogue, or with `annotations` those that have some."""
     context = LabelContext(taxonomy, load_dialogues(config.dialogues))
     answers = load_annotations(config.annotations, context)
-    verdicts = load_verdicts(config.verdicts)
+    scored = read_verdicts(config.verdicts) if config.verdicts else ()
+    verdicts = {verdict.dialogue_id: verdict for verdict in scored if verdict.status != "failed"}
     for dialogue in context.dialogues.values():
         if config.annotations and dialogue.id not in answers:
             continue
-        item = ExportItem(
-            DialogueView(dialogue), codes, context.dialogue_codes, tuple(answers.get(dialogue.id, ()))
-        )
-        verdict = verdicts.get(dialogue.id)
-        if verdict is not None:
-            placed = verdict.placed_in(dialogue)
-            model = tuple(finding for finding in placed.findings if finding.code in codes)
+        view, given = DialogueView(dialogue), tuple(answers.get(dialogue.id, ()))
+        item = ExportItem(view, codes, context.dialogue_codes, given)
+        if verdict := verdicts.get(dialogue.id):
+            placed = verdict.placed_in(dialogue).findings
+            model = tuple(finding for finding in placed if finding.code in codes)
             item = replace(item, model=model, release=verdict.release)
         yield _with_masked_reasons(item)
 
@@ -191,17 +177,6 @@ def load_annotations(files: tuple[str, ...], context: LabelContext) -> dict[str,
     return annotations
 
 
-def load_verdicts(path: Path | None) -> dict[str, Verdict]:
-    """The scored verdicts of a finished output by dialogue; none without a path.
-
-    Raises:
-        OutputRefused: not finished, or damaged.
-    """
-    if path is None:
-        return {}
-    return {verdict.dialogue_id: verdict for verdict in read_verdicts(path) if verdict.status != "failed"}
-
-
 BATCH_ROWS = 4096
 
 
@@ -215,11 +190,10 @@ def write_rows(
     if table_format in ("csv", "tsv"):
         return _write_table(out, rows, "," if table_format == "csv" else "\t", columns)
     written = 0
-    for row in rows:
+    for written, row in enumerate(rows, 1):
         text = json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
-        opening = b"[" if not written else b",\n"
+        opening = b"[" if written == 1 else b",\n"
         out.write(opening + text if table_format == "json" else text + b"\n")
-        written += 1
     if table_format == "json":
         out.write(b"]\n" if written else b"[]\n")
     return written
@@ -231,11 +205,10 @@ def _write_table(out: BinaryIO, rows: Iterable[Row], delimiter: str, columns: tu
     writer.writerow([escape_cell(name) for name in columns])
     written = 0
     for row in rows:
+        written += 1
         values = (row.get(name) for name in columns)
         writer.writerow([escape_cell(v) if v is None or isinstance(v, str) else str(v) for v in values])
-        written += 1
-    text.flush()
-    text.detach()
+    text.detach()  # which flushes it
     return written
 
 

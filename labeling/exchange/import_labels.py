@@ -118,43 +118,38 @@ def run(config: ImportConfig) -> dict[str, Any]:
     out = config.out
     if out is None or not config.dialogues:
         raise ConfigError("E_OPTION", "a file needs --out and --dialogues")
-    with making_files(out, manifest_path(out)):
-        remove_orphans(rejects_path(out))
-        return _run(config, out)
-
-
-def _run(config: ImportConfig, out: Path) -> dict[str, Any]:
     started = time.monotonic()
     taxonomy = load_taxonomy(config.taxonomy)
-    reader = config.make_reader(taxonomy, load_dialogues(config.dialogues), frozenset(config.labelers))
-    with open_rejects(rejects_path(out)) as rejects, atomic_file(out) as file:
-        for source in open_logs(config.labels):
-            for item in reader.read(source, config.format):
-                if isinstance(item, Reject):
-                    rejects.add(item)
-                else:
-                    file.write(to_line(item.annotation))
-        reader.counts.check_share(config.max_bad)
-    files = [file_entry(out, reader.accepted), file_entry(rejects_path(out), reader.counts.rejected)]
-    counts = {
-        "annotations": reader.accepted,
-        "rejected": reader.counts.rejected,
-        "duplicates": reader.counts.duplicates,
-        "left_out": dict(sorted(reader.left_out.items())),
-        "codes": dict(sorted(reader.counts.codes.items())),
-    }
-    settings = {key: value for key, value in asdict(config).items() if key != "labelers"}
-    manifest = {
-        "kind": "annotations",
-        "config": {**settings, "out": out.name, "taxonomy": taxonomy.version},
-        "versions": package_versions("dialint", "pyarrow", "pydantic"),
-        "plugins": describe(reader.plugins),
-        "sources": reader.sources,
-        "counts": counts,
-        "files": files,
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    write_manifest(manifest_path(out), manifest)
+    with making_files(out, manifest_path(out)):
+        remove_orphans(rejects_path(out))
+        reader = config.make_reader(taxonomy, load_dialogues(config.dialogues), frozenset(config.labelers))
+        with open_rejects(rejects_path(out)) as rejects, atomic_file(out) as file:
+            for source in open_logs(config.labels):
+                for item in reader.read(source, config.format):
+                    if isinstance(item, Reject):
+                        rejects.add(item)
+                    else:
+                        file.write(to_line(item.annotation))
+            reader.counts.check_share(config.max_bad)
+        counts, settings = reader.counts, asdict(config)
+        del settings["labelers"]
+        manifest = {
+            "kind": "annotations",
+            "config": {**settings, "out": out.name, "taxonomy": taxonomy.version},
+            "versions": package_versions("dialint", "pyarrow", "pydantic"),
+            "plugins": describe(reader.plugins),
+            "sources": reader.sources,
+            "counts": {
+                "annotations": reader.accepted,
+                "rejected": counts.rejected,
+                "duplicates": counts.duplicates,
+                "left_out": dict(sorted(reader.left_out.items())),
+                "codes": dict(sorted(counts.codes.items())),
+            },
+            "files": [file_entry(out, reader.accepted), file_entry(rejects_path(out), counts.rejected)],
+            "seconds": round(time.monotonic() - started, 1),
+        }
+        write_manifest(manifest_path(out), manifest)
     return manifest
 
 

@@ -10,9 +10,9 @@ region, reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 from xml.sax.saxutils import quoteattr
 
 from dialint.detector.ingest.outcomes import BadRecord
@@ -82,18 +82,14 @@ def _read(row: Row, state: ReadState) -> ReadAnswers:
 
 def _paragraphs(data: dict[str, Any], view: DialogueView) -> list[str]:
     """The texts of the task, of which there must be as many as turns."""
-    paragraphs = objects(data.get("dialogue"), "data.dialogue")
+    paragraphs = [item.get("text") for item in objects(data.get("dialogue"), "data.dialogue")]
+    for number, words in enumerate(paragraphs):
+        if not isinstance(words, str):
+            raise type_error(f"data.dialogue[{number}].text", words, "a text")
     if len(paragraphs) != len(view.dialogue.turns):
-        raise BadRecord(
-            "E_LABEL", "data.dialogue", f"{len(paragraphs)} paragraphs", "one for each turn", view.dialogue.id
-        )
-    return [_paragraph_text(item, f"data.dialogue[{number}].text") for number, item in enumerate(paragraphs)]
-
-
-def _paragraph_text(item: Row, path: str) -> str:
-    if not isinstance(item.get("text"), str):
-        raise type_error(path, item.get("text"), "a text")
-    return str(item["text"])
+        found = f"{len(paragraphs)} paragraphs"
+        raise BadRecord("E_LABEL", "data.dialogue", found, "one for each turn", view.dialogue.id)
+    return cast("list[str]", paragraphs)
 
 
 def _read_annotation(
@@ -102,23 +98,22 @@ def _read_annotation(
     context, data = state.context, mapping(row.get("data"), "data")
     results = objects(fields.get("result"), f"{path}.result")
     findings = list(_findings(results, view, paragraphs, state, f"{path}.result"))
-    turn = (
-        None
-        if data.get("turn") is None
-        else view.validate_turn(integer(data["turn"], "data.turn"), "data.turn")
-    )
-    by_id = "id" in row and "id" in fields
+    turn, key = data.get("turn"), None
+    if turn is not None:
+        turn = view.validate_turn(integer(turn, "data.turn"), "data.turn")
+    if "id" in row and "id" in fields:
+        key = f"{name_or_number(row['id'], 'id')}/{name_or_number(fields['id'], f'{path}.id')}"
+    has_accepted = any("prediction" in str(result.get("origin")) for result in results)
     return make_annotation(
         "label-studio",
         view,
-        f"{name_or_number(row['id'], 'id')}/{name_or_number(fields['id'], f'{path}.id')}" if by_id else None,
+        key,
         labeler=context.labeler(_labeler(fields.get("completed_by"), f"{path}.completed_by"), path),
         kind="expert" if fields.get("ground_truth") is True else state.kind,
         codes=context.codes(data.get("codes"), "data.codes", (finding.code for finding in findings)),
         turn=turn,
         findings=findings,
-        seen_verdict=bool(row.get("predictions"))
-        or any("prediction" in str(r.get("origin")) for r in results),
+        seen_verdict=bool(row.get("predictions")) or has_accepted,
         seconds=seconds(fields.get("lead_time"), f"{path}.lead_time"),
         at=timestamp(fields.get("created_at"), f"{path}.created_at"),
     )
@@ -156,11 +151,8 @@ def _spans(
     value: Row, view: DialogueView, paragraphs: list[str], path: str
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     """Turn and original offsets of each judged turn that a region touches."""
-    first, last = integer(value.get("start"), f"{path}.start"), integer(value.get("end"), f"{path}.end")
-    offsets = (
-        integer(value.get("startOffset"), f"{path}.startOffset"),
-        integer(value.get("endOffset"), f"{path}.endOffset"),
-    )
+    names = ("start", "end", "startOffset", "endOffset")
+    first, last, *offsets = (integer(value.get(name), f"{path}.{name}") for name in names)
     if not first <= last < len(paragraphs):
         raise label_error(f"{path}.end", str(last), "paragraphs in order, within the task")
     start, end = _locate(offsets, paragraphs[first], paragraphs[last], value.get("text"), path)
@@ -172,7 +164,7 @@ def _spans(
             yield turn, view.to_original(turn, paragraphs[position], begin, stop, path)
 
 
-def _locate(offsets: tuple[int, int], first: str, last: str, quote: object, path: str) -> tuple[int, int]:
+def _locate(offsets: Sequence[int], first: str, last: str, quote: object, path: str) -> tuple[int, int]:
     """The offsets in code points of a region from the paragraph `first` to `last`.
 
     They count UTF-16 units, or else code points; either may take CRLF for one character. Within one paragraph
@@ -195,7 +187,7 @@ def _locate(offsets: tuple[int, int], first: str, last: str, quote: object, path
     return matches[0].span()
 
 
-def _readings(paragraph: str, offsets: tuple[int, int]) -> Iterator[tuple[int, int]]:
+def _readings(paragraph: str, offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
     """What the offsets may mean, as code points of the paragraph, the likeliest first."""
     with_feeds = with_line_feeds(paragraph)
     readings: tuple[Callable[[int], int], ...] = (
@@ -223,20 +215,19 @@ def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
 def _task(
     name: str, turn: int | None, codes: tuple[str, ...], annotations: list[Annotation], item: ExportItem
 ) -> Row:
-    turns = [
-        {"author": speaker(each), "text": item.view.text(each.index)} for each in item.view.dialogue.turns
-    ]
-    data = {"dialogue_id": item.view.dialogue.id, "dialogue": turns, "codes": list(codes)}
+    dialogue = item.view.dialogue
+    turns = [{"author": speaker(each), "text": item.view.text(each.index)} for each in dialogue.turns]
+    data = {"dialogue_id": dialogue.id, "dialogue": turns, "codes": list(codes)}
     row: Row = {
         "data": data if turn is None else {**data, "turn": turn},
-        "annotations": [
-            _annotation_row(annotation, item, f"{name}-{n}") for n, annotation in enumerate(annotations)
-        ],
+        "annotations": [_annotation_row(each, item, f"a{name}-{n}") for n, each in enumerate(annotations)],
         "predictions": [],
     }
     if item.release is not None:
         findings = [each for each in item.model if turn in (None, each.turn) and each.code in codes]
-        row["predictions"].append(_prediction_row(findings, item, name))
+        score = max((finding.probability for finding in findings), default=0.0)
+        results = _results(findings, item, f"p{name}", "prediction")
+        row["predictions"] = [{"model_version": item.release, "score": score, "result": results}]
     return row
 
 
@@ -246,17 +237,13 @@ def _annotation_row(annotation: Annotation, item: ExportItem, name: str) -> Row:
         "was_cancelled": False,
         "ground_truth": annotation.kind == "expert",
         "lead_time": annotation.seconds,
-        "result": [
-            r for n, f in enumerate(annotation.findings) for r in _result(f, item, f"a{name}-{n}", "manual")
-        ],
+        "result": _results(annotation.findings, item, name, "manual"),
     }
     return {**row, "created_at": annotation.at.isoformat()} if annotation.at else row
 
 
-def _prediction_row(findings: list[Finding], item: ExportItem, name: str) -> Row:
-    results = [r for n, f in enumerate(findings) for r in _result(f, item, f"p{name}-{n}", "prediction")]
-    score = max((finding.probability for finding in findings), default=0.0)
-    return {"model_version": item.release, "score": score, "result": results}
+def _results(findings: Iterable[Finding], item: ExportItem, name: str, origin: str) -> list[Row]:
+    return [row for n, each in enumerate(findings) for row in _result(each, item, f"{name}-{n}", origin)]
 
 
 def _result(finding: Finding, item: ExportItem, name: str, origin: str) -> Iterator[Row]:

@@ -223,14 +223,8 @@ def _tokens(words: str, edges: set[int]) -> list[Row]:
         inner = sorted(edge for edge in edges if match.start() < edge < match.end())
         cuts.extend(pairwise([match.start(), *inner, match.end()]))
     return [
-        {
-            "text": words[start:end],
-            "start": start,
-            "end": end,
-            "id": number,
-            "ws": words[end : end + 1].isspace(),
-        }
-        for number, (start, end) in enumerate(cuts)
+        {"text": words[a:b], "start": a, "end": b, "id": number, "ws": words[b : b + 1].isspace()}
+        for number, (a, b) in enumerate(cuts)
     ]
 
 
