@@ -94,17 +94,19 @@ class Spending(NamedTuple):
     timed_answers: int
     """Answers whose seconds are recorded."""
     open_answers: int
-    """Answers that the tasks still ask for."""
+    """Answers that the tasks still ask for, while the project is open."""
 
     @property
     def minutes_left(self) -> float | None:
         """The open answers at the mean time of those so far; none without any."""
+        if not self.open_answers:
+            return 0.0
         return self.open_answers * self.seconds / self.timed_answers / 60 if self.timed_answers else None
 
 
 @read_operation("plan")
 def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
-    """What each project has cost and still may."""
+    """What each project has cost and still may, oldest first."""
     rows, corrected = annotation_rows.c, annotation_rows.alias("corrected")
     spent: Select[Any] = select(
         rows.project,
@@ -116,21 +118,22 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
     spent = spent.where(rows.project.is_not(None)).group_by(rows.project)
     by_project = {name: figures for name, *figures in map(tuple, transaction.run(spent))}
     left: Select[Any] = select(task_rows.c.project, func.sum(task_rows.c.wanted - task_rows.c.answered))
+    left = left.join(projects, projects.c.id == task_rows.c.project).where(projects.c.state == "open")
     left = left.where(task_rows.c.pool == "main", task_rows.c.state.in_(("open", "full")))
     open_answers = dict(map(tuple, transaction.run(left.group_by(task_rows.c.project))))
     spending = {}
-    for row in transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id)).all():
-        answers, seconds, timed = by_project.get(row.id, (0, None, 0))
-        left_n = int(open_answers.get(row.id, 0))
-        spending[row.id] = Spending(answers, float(seconds or 0.0), timed, left_n)
+    for project, _state in _load_all(transaction):
+        answers, seconds, timed = by_project.get(project.id, (0, None, 0))
+        spending[project.id] = Spending(
+            answers, float(seconds or 0.0), timed, int(open_answers.get(project.id, 0))
+        )
     return spending
 
 
 @read_operation("label")
 def list_projects(transaction: Transaction, actor: str) -> list[tuple[Project, str]]:
     """All projects with their state, oldest first."""
-    rows = transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id))
-    return [(Project.model_validate_json(row.content), row.state) for row in rows]
+    return _load_all(transaction)
 
 
 @read_operation("review")
@@ -141,10 +144,14 @@ def count_annotations(transaction: Transaction, actor: str, name: str) -> int:
 
 
 def list_names(transaction: Transaction, purpose: str | None = None) -> list[str]:
-    """The names of all projects, or of those with this purpose, oldest first."""
+    """The names of all projects, or of those with this purpose, oldest first; permissions are checked by the
+    caller."""
+    return [each.id for each, _ in _load_all(transaction) if purpose in (None, each.purpose)]
+
+
+def _load_all(transaction: Transaction) -> list[tuple[Project, str]]:
     rows = transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id))
-    existing = [Project.model_validate_json(row.content) for row in rows]
-    return [project.id for project in existing if purpose in (None, project.purpose)]
+    return [(Project.model_validate_json(row.content), row.state) for row in rows]
 
 
 def _load_row(transaction: Transaction, name: str) -> Row[Any]:

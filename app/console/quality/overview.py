@@ -40,6 +40,7 @@ from dialint.labeling.reviewed_scores import ReviewedScore, estimate_score
 from dialint.labeling.store import insights
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.coaching import count_errors
+from dialint.labeling.store.projects import Spending, list_spending
 from dialint.labeling.store.records import Account
 
 N_CODES = N_AGENTS = 8
@@ -74,7 +75,7 @@ def overview_page(store: Store, account: Account) -> None:
     codes = insights.read_groups(store, account.id, "code", *span, **filters, limit=N_CODES)
     agents = count_errors(store, account.id, *span, **filters)
     scored = insights.read_scores(store, account.id, "total", *span, **filters).get("", ())
-    backlog = insights.read_backlog(store, account.id)
+    backlog = [each for each in list_spending(store, account.id).values() if each.open_answers]
     address = {**period.filters, **filters}
     text = _("{days}, by the day of the dialogue (UTC).")
     st.caption(safe_markdown(text.format(days=period.compared_text())))
@@ -97,7 +98,7 @@ def _show_strip(
     now: insights.Totals,
     before: insights.Totals,
     score: ReviewedScore,
-    backlog: Sequence[insights.Backlog],
+    backlog: Sequence[Spending],
     address: dict[str, str],
 ) -> None:
     decided, decided_before = now.confirmed + now.rejected, before.confirmed + before.rejected
@@ -144,16 +145,16 @@ def _show_strip(
         time = _backlog_text(backlog)
         show_tile(
             _("Backlog"), "–" if time == _("unknown") else time,
-            ngettext("{n} open task", "{n} open tasks", sum(each.n_open for each in backlog)),
-            paragraph("Open tasks times the median"), "/review", time if time == _("unknown") else _("now"),
+            ngettext("{n} answer to come", "{n} answers to come", sum(each.open_answers for each in backlog)),
+            paragraph("Minutes to come are the answers"), "/review",
+            time if time == _("unknown") else _("now"),
         )  # fmt: skip
 
 
-def _backlog_text(backlog: Sequence[insights.Backlog]) -> str:
-    """How long all open tasks take: at least the time of the projects where that is known."""
-    waiting = [each for each in backlog if each.n_open]
-    minutes = [each.minutes for each in waiting if each.minutes is not None]
-    if len(minutes) == len(waiting):
+def _backlog_text(backlog: Sequence[Spending]) -> str:
+    """How long all answers to come take: at least the time of the projects where that is known."""
+    minutes = [each.minutes_left for each in backlog if each.minutes_left is not None]
+    if len(minutes) == len(backlog):
         return _minutes_text(sum(minutes))
     return f"≥ {_minutes_text(sum(minutes))}" if minutes else _("unknown")
 

@@ -179,15 +179,14 @@ def show_budgets(store: Store, account: Account) -> None:
         st.info(_("There is no project yet."))
         return
     rows = []
-    for project, state in listed:
+    for project, _state in listed:
         spent = spending[project.id]
         mean_s = spent.seconds / spent.timed_answers if spent.timed_answers else None
-        left = spent.minutes_left if state == "open" else 0.0
         rows.append((
             project.id, show_number(spent.answers), show_number(spent.seconds / 60, "#,##0"),
             "–" if mean_s is None else show_number(mean_s, "0.0"),
-            show_number(spent.open_answers if state == "open" else 0),
-            "–" if left is None else show_number(left, "#,##0"),
+            show_number(spent.open_answers),
+            "–" if spent.minutes_left is None else show_number(spent.minutes_left, "#,##0"),
             f"{project.overlap}–{project.most}",
             "–" if project.fair_share is None else show_percent(project.fair_share),
             show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",

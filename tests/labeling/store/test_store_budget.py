@@ -43,3 +43,7 @@ def test_time_is_that_of_answers_with_their_corrections_in_the_main_queue(store:
     spending = projects.list_spending(store, "lea")["p"]
     # with the training: ann's answer, ben's without a time, ben's in training
     assert (spending.answers, spending.seconds, spending.timed_answers) == (3, pytest.approx(65.0), 2)
+    assert (spending.open_answers, spending.minutes_left) == (4, pytest.approx(4 * 65 / 2 / 60))
+    projects.set_state(store, "lea", "p", "closed")
+    closed = projects.list_spending(store, "lea")["p"]
+    assert (closed.open_answers, closed.minutes_left) == (0, 0.0)

@@ -1,5 +1,5 @@
 """What coaching reads and writes, on both databases: confirmed errors, the others' rates, cleared dialogues,
-backlog, notes."""
+notes."""
 
 from datetime import UTC, datetime
 
@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from dialint.detector.records import Dialogue
-from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store import accounts, annotations, dialogues
 from dialint.labeling.store.coaching import (
     MAX_CHARACTERS,
     acknowledge_note,
@@ -22,8 +22,7 @@ from dialint.labeling.store.coaching import (
 )
 from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.insights import read_backlog
-from dialint.labeling.store.records import Account, NewTask, NotAllowed, Project, StoreRefused
+from dialint.labeling.store.records import Account, NotAllowed, StoreRefused
 
 UNTIL_MS = 2_000_000_000_000
 
@@ -132,18 +131,6 @@ def test_errors_by_agent_say_how_many_people_decided(coached: Store) -> None:
     assert count_errors(coached, "lea", 0, UNTIL_MS) == {"a1": (2, 3, 4), "a2": (1, 1, 1), **others}
     assert count_errors(coached, "lea", 0, UNTIL_MS, team="t9") == {}
     assert [name for name, _team in list_agents(coached, "lea")] == [f"a{n}" for n in range(1, 7)]
-
-
-def test_the_backlog_in_minutes(coached: Store) -> None:
-    projects.create(coached, "lea", Project(id="r", codes=("C1",), purpose="review"))
-    tasks.add(coached, "lea", "r", [NewTask(dialogue=name) for name in ("d1", "e2", "e3")])
-    (backlog,) = read_backlog(coached, "lea")
-    assert (backlog.n_open, backlog.median_s, backlog.minutes) == (3, None, None), "four answers are too few"
-    annotations.review(coached, "rob", "e3", "6", ["C1"], [], expected=None, seconds=40.0)
-    (backlog,) = read_backlog(coached, "lea")
-    assert (backlog.median_s, backlog.minutes, backlog.n_timed) == (20.0, 1.0, 5)
-    assert leases.claim(coached, "ria", "r") is not None
-    assert read_backlog(coached, "lea")[0].n_open == 3, "held, not answered"
 
 
 def test_an_agent_reads_own_dialogues_only(coached: Store) -> None:
