@@ -34,7 +34,8 @@ dialint() { "$python" -m dialint "$@"; }
         --weights int8 --natural-precision 0.95 --no-suggestions L1 L2 L4 M2 P1 T2
 dialint verify "$work/release"
 # The small decoder, which nothing above needs.
-[ -e "$work/shards/manifest.json" ] ||
-    "$python" runs/corpora/dedup.py --data "$DIALINT_DATA" --out "$work/shards" --languages en
+# Corpora whose terms let weights trained on them ship.
 [ -e "$work/decoder/training.json" ] ||
-    dialint train pretrain --corpus "$work/shards" --out "$work/decoder" --languages en --epochs "$pretrain_epochs"
+    dialint train pretrain --out "$work/decoder" --epochs "$pretrain_epochs" --dialogues \
+        "$DIALINT_DATA"/{star,taskmaster4,taskmaster_reward,tau_bench,abcd_sample}/data.parquet \
+        "$DIALINT_DATA"/multiwoz_en_ru/data_en.parquet "$DIALINT_DATA"/dbdc3/data_en.parquet

@@ -1,9 +1,9 @@
 """Pre-trains a decoder on dialogues: the small one from random weights, or any Hugging Face decoder further.
 
-    dialint train pretrain --corpus build/corpus --out build/decoder
-    dialint train pretrain --corpus build/corpus --base models/some-decoder --out build/adapted
+    dialint train pretrain --dialogues logs/*.jsonl --out build/decoder
+    dialint train pretrain --dialogues logs/*.jsonl --base models/some-decoder --out build/adapted
 
-Reads the Parquet shards of a corpus folder. Writes a folder that transformers loads: ``config.json``,
+Reads logs, of which a tenth is held out. Writes a folder that transformers loads: ``config.json``,
 ``model.safetensors`` in bf16, the tokenizer's files, ``training.json``, ``README.md`` (a model card) and
 ``metrics.jsonl``. A stopped run resumes from its last checkpoint. Verdicts are not trained here: that is
 ``dialint train sft scan``.
@@ -13,39 +13,40 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
-    MANIFEST,
     disk_errors,
     file_entry,
-    fingerprint,
     make_output_folder,
     package_versions,
-    read_manifest,
     require_new,
     sha256_file,
     write_manifest,
 )
 from dialint.detector.engines.base_models import ModelSource, load_base_model, resolve_base, weights_sha256
 from dialint.detector.environment import require_single_process
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.option_ranges import command_options
+from dialint.detector.records import Dialogue
 from dialint.finetune.decoder import tokenizer
 from dialint.finetune.decoder.text import (
     Piece,
-    SourcedDialogue,
     Writer,
     load_tokenizer,
     own_writer,
-    read_corpus,
+    read_dialogues,
     sample,
+    source_of,
+    split_dialogues,
     template_writer,
 )
 from dialint.finetune.train import checkpoint
@@ -71,8 +72,8 @@ CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
 class PretrainConfig:
     """Options of `dialint train pretrain`."""
 
-    corpus: Path
-    """Folder of train-*.parquet, heldout-*.parquet and manifest.json."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """Logs to train on."""
     out: Path
     """Folder for the decoder."""
     base: Path | None = None
@@ -81,10 +82,6 @@ class PretrainConfig:
     """Layers of the small decoder; width, heads and all else follow from it."""
     vocabulary: int = 8192
     """Tokens of the small decoder's tokenizer."""
-    style: Literal["template", "plain"] = "template"
-    """How dialogues are written for a base: by its chat template, if it has one, or in plain words."""
-    languages: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """Languages to read; none: all."""
     epochs: Annotated[float, Field(gt=0)] = 4.0
     """Passes over the training dialogues, at most."""
     row_tokens: Annotated[int, Field(ge=16)] = 1024
@@ -95,6 +92,8 @@ class PretrainConfig:
     """Peak rate; none: 2e-3 for the small decoder, 5e-5 for a base."""
     eval_steps: Annotated[int, Field(ge=1)] = 200
     """Steps between two evaluations on held-out dialogues."""
+    read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
+    """How logs are read."""
     running: RunOptions = field(default_factory=RunOptions)
 
     @property
@@ -129,19 +128,18 @@ def pretrain(config: PretrainConfig) -> None:
     if config.base is not None:
         load_tokenizer(config.base)
         base_hashes = [weights_sha256(config.base), sha256_file(config.base / "tokenizer.json")]
-    corpus = fingerprint(read_manifest(config.corpus / MANIFEST))
-    job = job_of_config(config, corpus, *base_hashes)
-    train = list(read_corpus(config.corpus, "train", config.languages))
-    heldout = list(read_corpus(config.corpus, "heldout", config.languages))
+    dialogues, logs = read_dialogues(config.dialogues, config.read)
+    job = job_of_config(config, logs, *base_hashes)
+    train, heldout = split_dialogues(dialogues)
     if not train or not heldout:
-        raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages")
+        raise InputRefused("E_NO_RECORDS", "the logs hold too few dialogues to learn from and to hold out")
     with disk_errors(config.out):
         make_output_folder(config.out)
     writers = _build_writers(config, train)
     pieces = _encode(config, writers, train)
     heldout_sample = writers[0].pieces(sample(heldout, HELDOUT_PER_SOURCE), config.row_tokens)
     if not pieces or not heldout_sample:
-        raise ConfigError("E_TEMPLATE", "the template refuses every dialogue; use --style plain")
+        raise ConfigError("E_TEMPLATE", "the chat template of the base refuses every dialogue")
     n_tokens = sum(len(piece.ids) for piece in pieces)
     print(f"{len(pieces)} pieces to train on, {n_tokens} tokens", file=sys.stderr, flush=True)
     device = resolve_device(running.device)
@@ -152,31 +150,31 @@ def pretrain(config: PretrainConfig) -> None:
     loop = trainer.build_loop(job)
     if not loop.run():
         return
-    sources: dict[str, dict[str, Any]] = {}
-    for name, items in (("train", train), ("heldout", heldout)):
-        for item in items:
-            source = sources.setdefault(item.source, {"licence": item.licence, "train": 0, "heldout": 0})
-            source[name] += 1
-    facts = {"sources": sources, "written": [writer.name for writer in writers], "corpus": corpus}
+    n_train, n_heldout = (Counter(map(source_of, part)) for part in (train, heldout))
+    facts = {
+        "sources": {
+            name: {"train": n_train[name], "heldout": n_heldout[name]} for name in n_train | n_heldout
+        },
+        "written": [writer.name for writer in writers],
+        "logs": logs,
+    }
     _save(config, trainer, loop.state, writers[0].pieces(heldout, config.row_tokens), facts)
     checkpoint.remove_except(config.out)
 
 
-def _build_writers(config: PretrainConfig, dialogues: Sequence[SourcedDialogue]) -> list[Writer]:
+def _build_writers(config: PretrainConfig, dialogues: Sequence[Dialogue]) -> list[Writer]:
     """The writers of dialogues; evaluation uses the first. Saves the tokenizer in the output folder."""
     if config.base is not None:
         for pattern in TOKENIZER_FILES:
             for path in config.base.glob(pattern):
                 (config.out / path.name).write_bytes(path.read_bytes())
-        return [template_writer(config.base, plain=config.style == "plain")]
-    texts = (turn.text for item in dialogues for turn in item.dialogue.turns if turn.role != "tool")
+        return [template_writer(config.base)]
+    texts = (turn.text for dialogue in dialogues for turn in dialogue.turns if turn.role != "tool")
     tokenizer.save_tokenizer(tokenizer.train_tokenizer(texts, config.vocabulary), config.out)
     return [own_writer((config.out / "tokenizer.json").read_text()), template_writer(config.out)]
 
 
-def _encode(
-    config: PretrainConfig, writers: Sequence[Writer], dialogues: Sequence[SourcedDialogue]
-) -> list[Piece]:
+def _encode(config: PretrainConfig, writers: Sequence[Writer], dialogues: Sequence[Dialogue]) -> list[Piece]:
     """The training pieces; the second writer encodes a share of the dialogues, sampled by the seed."""
     import numpy as np
 

@@ -1,8 +1,8 @@
-"""Dialogues of a corpus, and their token ids for a language model: in our own marks, or by a chat template.
+"""Dialogues of logs, and their token ids for a language model: in our own marks, or by a chat template.
 
-A corpus is a folder of Parquet shards with a manifest, as `runs/corpora/dedup.py` writes them:
-``train-*.parquet`` are trained on, ``heldout-*.parquet`` evaluated. Personal data are masked on the way in,
-because the scanner reads masked text too and because weights remember what they were shown.
+Copies and near-copies are left out, and dialogues that resemble each other are on one side of the split.
+Personal data are masked on the way in, because the scanner reads masked text too and because weights remember
+what they were shown.
 
 The text of turns is always encoded as plain text; control tokens come from the writer alone. A template is
 rendered once a dialogue for the words between the turns, with placeholders for the turns. System messages are
@@ -15,23 +15,28 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
+from dialint.detector.artifacts import fingerprint
 from dialint.detector.engines.base_models import load_folder_tokenizer
-from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.masking import mask_dialogue
+from dialint.detector.near_duplicates import NEAR_DUPLICATE, RELATED, group_names, linking_pairs, shingles
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, Turn
 from dialint.detector.render import load_tokenizer as tokenizer_of
 from dialint.detector.render import visible_text
 from dialint.finetune.decoder.tokenizer import BEGIN, CONTROL, DIALOGUE_SLOT, END, ROLES, SLOT
 
-COLUMNS = ("dialogue_id", "source", "language", "licence", "turns")
+HELD_OUT = 0.1
+"""Share of the groups of similar dialogues that is kept from training."""
 PLAIN = (
     "{{ bos_token or '' }}{% for message in messages %}"
     "{{ 'Agent: ' if message['role'] == 'assistant' else 'Customer: ' }}{{ message['content'] + '\n' }}"
@@ -44,72 +49,50 @@ Write = Callable[[Sequence[Turn]], Units]
 _PLACE = re.compile("\ue000(\\d+)\ue001")
 
 
-@dataclass(frozen=True)
-class SourcedDialogue:
-    """A dialogue, where it comes from, and on what terms."""
-
-    dialogue: Dialogue
-    source: str
-    licence: str
-
-
-def read_corpus(
-    folder: Path, split: Literal["train", "heldout"], languages: Sequence[str] = ()
-) -> Iterator[SourcedDialogue]:
-    """The masked dialogues of a split in these languages (none: all), in the order of file and row, blank
-    turns left out.
+def read_dialogues(logs: Sequence[str], reading: ReadConfig) -> tuple[list[Dialogue], str]:
+    """The dialogues of logs in the order of a hash of their ids, and the fingerprint of the logs.
 
     Raises:
-        InputRefused: E_CORPUS, no shard, an unreadable one, or one without the columns of a corpus.
+        InputRefused: the logs are refused whole.
     """
-    paths = sorted(folder.glob(f"{split}-*.parquet"))
-    if not paths:
-        raise InputRefused("E_CORPUS", f"{folder}: no {split}-*.parquet")
-    for path in paths:
-        for row in _rows(path):
-            if (not languages or row["language"] in languages) and (dialogue := _read_dialogue(path, row)):
-                yield SourcedDialogue(mask_dialogue(dialogue)[0], row["source"], row["licence"])
+    sources = open_logs(logs)
+    inspected = fingerprint([inspect(source, reading) for source in sources])
+    dialogues = [item.dialogue for item in read(sources, reading, Counts()) if isinstance(item, Loaded)]
+    return sorted(dialogues, key=lambda each: _hash(each.id)), inspected
 
 
-def sample(dialogues: list[SourcedDialogue], per_source: int) -> list[SourcedDialogue]:
-    """At most `per_source` dialogues of each source, chosen by a hash of their ids: always the same."""
+def split_dialogues(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
+    """The masked dialogues to train on, and those held out, in their order without copies."""
+    sets = [shingles("\n".join(turn.text for turn in each.turns)) for each in dialogues]
+    copies = {later for later, _ in linking_pairs(sets, NEAR_DUPLICATE)}
+    groups = group_names([(each.id,) for each in dialogues], linking_pairs(sets, RELATED))
+    train: list[Dialogue] = []
+    heldout: list[Dialogue] = []
+    for number, (dialogue, group) in enumerate(zip(dialogues, groups, strict=True)):
+        if number not in copies:
+            side = heldout if int.from_bytes(_hash(group)[:4]) < HELD_OUT * 2**32 else train
+            side.append(mask_dialogue(dialogue)[0])
+    return train, heldout
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def source_of(dialogue: Dialogue) -> str:
+    """The collection that the log says a dialogue is of."""
+    return str(dialogue.metadata.get("source", "log"))
+
+
+def sample(dialogues: Iterable[Dialogue], per_source: int) -> list[Dialogue]:
+    """The first `per_source` dialogues of each source."""
     counts: Counter[str] = Counter()
     chosen = []
-    for item in sorted(dialogues, key=lambda item: hashlib.sha256(item.dialogue.id.encode()).digest()):
-        counts[item.source] += 1
-        if counts[item.source] <= per_source:
-            chosen.append(item)
+    for dialogue in dialogues:
+        counts[source_of(dialogue)] += 1
+        if counts[source_of(dialogue)] <= per_source:
+            chosen.append(dialogue)
     return chosen
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        file = parquet.ParquetFile(path)
-        missing = sorted(set(COLUMNS) - set(file.schema_arrow.names))
-        if missing:
-            raise InputRefused("E_CORPUS", f"{path}: lacks the columns {missing}")
-        for batch in file.iter_batches(512, columns=list(COLUMNS)):
-            yield from batch.to_pylist()
-    except (OSError, pyarrow.ArrowInvalid) as error:
-        raise InputRefused("E_CORPUS", f"{path}: not readable as Parquet ({type(error).__name__})") from None
-
-
-def _read_dialogue(path: Path, row: dict[str, Any]) -> Dialogue | None:
-    """The row's dialogue; None if nobody says anything in it."""
-    try:
-        turns = tuple(
-            Turn(index=index, role=turn["role"], text=turn["text"])
-            for index, turn in enumerate(row["turns"])
-            if (turn["text"] or "").strip()
-        )
-        return Dialogue(id=row["dialogue_id"], turns=turns, language=row["language"]) if turns else None
-    except (ValidationError, TypeError, KeyError):
-        raise InputRefused(
-            "E_CORPUS", f"{path}: dialogue {row['dialogue_id']} has no id, or a turn without role or text"
-        ) from None
 
 
 @dataclass(frozen=True)
@@ -132,16 +115,16 @@ class Writer:
     opening: tuple[int, ...] = ()
     silent: tuple[Role, ...] = ()
 
-    def pieces(self, dialogues: Iterable[SourcedDialogue], row_tokens: int) -> list[Piece]:
+    def pieces(self, dialogues: Iterable[Dialogue], row_tokens: int) -> list[Piece]:
         """Every dialogue in pieces of 2 to `row_tokens` tokens; refused dialogues give none."""
         pieces = []
-        for item in dialogues:
-            turns = [turn for turn in item.dialogue.turns if not turn.is_unseen]
+        for dialogue in dialogues:
+            turns = [turn for turn in dialogue.turns if turn.role != "tool" and turn.text.strip()]
             texts = [turn.text for turn in turns if turn.role not in self.silent]
             n_bytes = sum(len(visible_text(text)[0].encode()) for text in texts)
             for ids in _cut(self.write(turns), self.opening, row_tokens):
                 if len(ids) > 1:
-                    pieces.append(Piece(np.array(ids, np.int32), item.source, n_bytes))
+                    pieces.append(Piece(np.array(ids, np.int32), source_of(dialogue), n_bytes))
                     n_bytes = 0
         return pieces
 
@@ -179,15 +162,15 @@ def own_writer(tokenizer_json: str) -> Writer:
     return Writer("marks", write, (mark[BEGIN],))
 
 
-def template_writer(folder: Path, *, plain: bool = False) -> Writer:
+def template_writer(folder: Path) -> Writer:
     """The way of the chat template of the folder's tokenizer: customers are its users, agents its assistants.
-    Without a template, or if `plain`, in plain words.
+    Without a template, in plain words.
 
     Raises:
         ConfigError: E_BASE, there is no tokenizer that needs no code.
     """
     tokenizer = load_tokenizer(folder)
-    template = None if plain else tokenizer.chat_template
+    template = tokenizer.chat_template
     tokenizer_json = (folder / "tokenizer.json").read_text()
     encode, marked = plain_encoder(tokenizer_json), tokenizer_of(tokenizer_json)
 

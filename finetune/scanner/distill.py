@@ -12,7 +12,6 @@ run resumes from its last checkpoint.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
 from collections import Counter
@@ -29,7 +28,6 @@ from dialint.detector.artifacts import (
     MANIFEST,
     data_fingerprint,
     disk_errors,
-    fingerprint,
     make_output_folder,
     read_manifest,
     require_new,
@@ -39,8 +37,6 @@ from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, DialogueFailed, InputRefused
 from dialint.detector.example_files import read_examples
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import Counts, Loaded
-from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.manifests import Folder
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import command_options
@@ -49,6 +45,7 @@ from dialint.detector.records import Dialogue
 from dialint.detector.render import Rendered, Renderer, Slot
 from dialint.detector.scanner import Array, TurnScores
 from dialint.eval.results import source_of
+from dialint.finetune.decoder.text import read_dialogues
 from dialint.finetune.scanner.data import Target, build_targets
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.adapters import AdapterOptions
@@ -144,7 +141,8 @@ def distill(config: DistillConfig) -> None:
     teacher, student = load_models(config)
     check_equivalence(student.model, student.render.context_tokens)
     renderer = Renderer(student.render, student.tokenizer)
-    dialogues, logs = read_dialogues(config)
+    read, logs = read_dialogues(config.dialogues, config.read)
+    dialogues = [mask_dialogue(each)[0] for each in drop_evaluated(read, config.examples)]
     targets = _targets(config, teacher, dialogues, renderer)
     n_heldout = min(HELDOUT, max(1, len(targets) // 20))
     heldout, train = (
@@ -228,22 +226,7 @@ def load_models(config: DistillConfig) -> tuple[TrainedScanner, TrainedScanner]:
     return teacher, replace(student, model=model, stands_on_base=False)
 
 
-def read_dialogues(config: DistillConfig) -> tuple[list[Dialogue], str]:
-    """The masked dialogues of the logs, less those of the examples' evaluation sets, in the order of a hash
-    of their ids; and the fingerprint of the logs.
-
-    Raises:
-        InputRefused: the logs are refused whole.
-    """
-    sources = open_logs(config.dialogues)
-    inspected = fingerprint([inspect(source, config.read) for source in sources])
-    loaded = [item.dialogue for item in read(sources, config.read, Counts()) if isinstance(item, Loaded)]
-    remaining = _drop_evaluated(loaded, config.examples)
-    remaining.sort(key=lambda dialogue: hashlib.sha256(dialogue.id.encode()).digest())
-    return [mask_dialogue(dialogue)[0] for dialogue in remaining], inspected
-
-
-def _drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Dialogue]:
+def drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Dialogue]:
     """The dialogues that are in no evaluation set of the examples."""
     if examples is None:
         return dialogues

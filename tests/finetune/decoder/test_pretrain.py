@@ -3,18 +3,18 @@ decoder can go on learning. Dialogues are made of a few planted phrases: a test 
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
-from pyarrow import parquet
 from resuming import figures, logged
 from transformers import (
     AutoModelForCausalLM,
@@ -27,49 +27,53 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
-from dialint.detector.artifacts import read_manifest, sha256_file, write_manifest
+from dialint.detector.artifacts import read_manifest, sha256_file
 from dialint.detector.engines import packed
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
-from dialint.detector.records import Turn
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.records import Dialogue, Turn
 from dialint.finetune.decoder.pretrain import PretrainConfig, pretrain
-from dialint.finetune.decoder.text import Piece, own_writer, read_corpus, template_writer
+from dialint.finetune.decoder.text import Piece, own_writer, read_dialogues, split_dialogues, template_writer
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
 from dialint.finetune.decoder.trainer import PretrainTrainer, decoder_config, init_decoder, token_losses
 from dialint.finetune.train.loop import StepOutput
 from dialint.finetune.train.options import RunOptions
 
-ASKS = ["I want to move my appointment", "Where is my parcel", "My card was charged twice"]
+ASKS = ["I want to move booking {} please", "Where is parcel {} now", "My payment {} was charged twice"]
 REPLIES = ["Of course, which day suits you?", "It is on its way.", "I have refunded the second charge."]
 
 
-def row(number: int, chance: random.Random) -> dict[str, Any]:
-    turns = []
-    for _ in range(chance.randint(1, 4)):
-        turns.append({"role": "customer", "text": chance.choice(ASKS) + f" {chance.randrange(100)}"})
-        turns.append({"role": "agent", "text": chance.choice(REPLIES)})
-    source = "shop" if number % 2 else "bank"
-    return {"dialogue_id": f"{source}:{number}", "source": source, "language": "en", "group": str(number),
-            "licence": "MIT", "turns": turns}  # fmt: skip
+def dialogue(number: int) -> Dialogue:
+    chance = random.Random(number)
+    texts = [
+        text
+        for _ in range(chance.randint(1, 4))
+        for text in (chance.choice(ASKS).format(chance.randrange(100)), chance.choice(REPLIES))
+    ]
+    roles: tuple[Literal["customer", "agent"], ...] = ("customer", "agent")
+    turns = tuple(Turn(index=i, role=roles[i % 2], text=text) for i, text in enumerate(texts))
+    return Dialogue(id=f"d{number}", turns=turns, metadata={"source": "shop" if number % 2 else "bank"})
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("corpus")
-    chance = random.Random(0)
-    for name, size in {"train-00000": 40, "train-00001": 40, "heldout-00000": 12}.items():
-        table = pa.Table.from_pylist([row(number, chance) for number in range(size)])
-        parquet.write_table(table, folder / f"{name}.parquet", compression="zstd")
-    write_manifest(folder / "manifest.json", {"kind": "corpus"})
-    return folder
+def log(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("log") / "log.jsonl"
+    path.write_text("".join(f"{dialogue(number).model_dump_json()}\n" for number in range(120)))
+    return str(path)
 
 
 @pytest.fixture(scope="module")
-def config(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> PretrainConfig:
+def config(log: str, tmp_path_factory: pytest.TempPathFactory) -> PretrainConfig:
     return PretrainConfig(
-        corpus=corpus, out=tmp_path_factory.mktemp("pretrained") / "decoder", depth=2, vocabulary=SMALLEST + 100,
+        dialogues=(log,), out=tmp_path_factory.mktemp("pretrained") / "decoder", depth=2, vocabulary=SMALLEST + 100,
         epochs=6, row_tokens=96, rows=4, learning_rate=1e-2, eval_steps=20,
         running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def heldout(log: str) -> list[Dialogue]:
+    return split_dialogues(read_dialogues([log], ReadConfig())[0])[1]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +88,8 @@ def test_it_learns_and_says_how_well(trained: Path) -> None:
     assert lines[0]["loss"] > 5
     assert set(told["heldout"]) == {"all", "bank", "shop"}
     assert told["heldout"]["all"]["perplexity"] < 4
-    assert told["sources"]["shop"] == {"licence": "MIT", "train": 40, "heldout": 6}
+    assert sum(told["sources"]["shop"].values()) <= 60
+    assert told["sources"]["shop"]["heldout"] > 0
     looks = [entry["all"]["loss"] for entry in figures(trained, "heldout")]
     assert len(looks) >= 2
     assert looks[-1] < looks[0]
@@ -92,19 +97,19 @@ def test_it_learns_and_says_how_well(trained: Path) -> None:
 
 def test_the_folder_loads_in_transformers_and_continues_a_dialogue(trained: Path) -> None:
     model, tokenizer = AutoModelForCausalLM.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
-    start = tokenizer("<|begin|><|customer|>Where is my parcel 7<|agent|>", return_tensors="pt")
+    start = tokenizer("<|begin|><|customer|>Where is parcel 7 now<|agent|>", return_tensors="pt")
     made = model.generate(**start, max_new_tokens=30, do_sample=False)
     said = tokenizer.decode(made[0, start["input_ids"].shape[1] :])
     assert any(said.startswith(reply) for reply in REPLIES)
     assert "# decoder" in (trained / "README.md").read_text()
 
 
-def test_figures_are_those_of_the_file(trained: Path, corpus: Path) -> None:
+def test_figures_are_those_of_the_file(trained: Path, heldout: list[Dialogue]) -> None:
     """Perplexity by hand, one dialogue at a time, with nothing of the training's own code."""
     model = AutoModelForCausalLM.from_pretrained(trained).float()
     writer = own_writer((trained / "tokenizer.json").read_text())
     nats, tokens = 0.0, 0
-    for piece in writer.pieces(read_corpus(corpus, "heldout"), 96):
+    for piece in writer.pieces(heldout, 96):
         ids = torch.from_numpy(piece.ids).long()[None]
         with torch.no_grad():
             nats += float(model(ids, labels=ids).loss) * (ids.shape[1] - 1)
@@ -194,14 +199,13 @@ def base(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("style", ["template", "plain"])
-def test_any_decoder_goes_on_learning(base: Path, style: Any, config: PretrainConfig, tmp_path: Path) -> None:
+def test_any_decoder_goes_on_learning(base: Path, config: PretrainConfig, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    pretrain(replace(config, base=base, out=out, style=style, epochs=1, learning_rate=5e-3, eval_steps=5))
+    pretrain(replace(config, base=base, out=out, epochs=1, learning_rate=5e-3, eval_steps=5))
     told = read_manifest(out / "training.json")
     losses = [look["all"]["loss"] for look in figures(out, "heldout")]
     assert losses[-1] < losses[0]
-    assert told["written"] == [style]
+    assert told["written"] == ["template"]
     before, after = (AutoModelForCausalLM.from_pretrained(folder) for folder in (base, out))
     assert after.config.model_type == before.config.model_type
     assert after.config._attn_implementation != "packed"
@@ -252,14 +256,18 @@ def test_a_chat_template(marked: Path) -> None:
     assert sum(unit.count(end) for unit in units) == 3  # the one that was typed is none
 
 
-def test_plain_words(marked: Path) -> None:
-    units = template_writer(marked, plain=True).write(TURNS[2:])
+def test_plain_words_where_there_is_no_template(marked: Path, tmp_path: Path) -> None:
+    options = json.loads((marked / "tokenizer_config.json").read_text())
+    del options["chat_template"]
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(options))
+    shutil.copy(marked / "tokenizer.json", tmp_path)
+    units = template_writer(tmp_path).write(TURNS[2:])
     assert written(marked, units) == "<|begin|>Customer: Hi\nit's me\nAgent: Good.\n<|im_end|>"
 
 
-def test_long_dialogues_are_cut_between_turns(corpus: Path, marked: Path) -> None:
+def test_long_dialogues_are_cut_between_turns(marked: Path) -> None:
     writer = own_writer((marked / "tokenizer.json").read_text())
-    dialogues = list(read_corpus(corpus, "train"))
+    dialogues = [dialogue(number) for number in range(40)]
     whole, parts = writer.pieces(dialogues, 10_000), writer.pieces(dialogues, 60)
     assert len(whole) == len(dialogues) < len(parts)
     assert all(len(part.ids) <= 60 and part.ids[0] == 1 for part in parts)
@@ -268,27 +276,25 @@ def test_long_dialogues_are_cut_between_turns(corpus: Path, marked: Path) -> Non
     assert again == [token for piece in whole for token in piece.ids if token != 1]
 
 
-def test_a_corpus_without_its_files_is_refused(tmp_path: Path, config: PretrainConfig) -> None:
-    with pytest.raises(OutputRefused, match="E_MANIFEST"):
-        pretrain(replace(config, corpus=tmp_path, out=tmp_path / "out"))
-    write_manifest(tmp_path / "manifest.json", {})
-    with pytest.raises(InputRefused, match="no train-"):
-        pretrain(replace(config, corpus=tmp_path, out=tmp_path / "out"))
-    parquet.write_table(pa.table({"dialogue_id": ["1"]}), tmp_path / "train-0.parquet")
-    with pytest.raises(InputRefused, match="lacks the columns"):
-        list(read_corpus(tmp_path, "train"))
+def test_copies_are_left_out_what_is_alike_is_on_one_side_and_personal_data_are_masked() -> None:
+    words = [f"word{number}" for number in range(2000)]
+    chance, told = random.Random(1), []
+    for number in range(60):
+        own = chance.sample(words, 40)
+        for kind, said in (("", own), ("copy", [*own, "bye"]), ("like", [*own[:34], *own[:6]])):
+            text = f"{' '.join(said)} anna.smith@example.org"
+            told.append(Dialogue(id=f"{number}{kind}", turns=(Turn(index=0, role="agent", text=text),)))
+    train, heldout = split_dialogues(told)
+    sides = [{each.id.rstrip("acekilopy") for each in side} for side in (train, heldout)]
+    assert len(train) + len(heldout) == 120
+    assert not sides[0] & sides[1]
+    assert len(sides[1]) > 0
+    assert all("@" not in each.turns[0].text for each in train)
 
 
-def test_personal_data_are_masked(tmp_path: Path) -> None:
-    said = row(1, random.Random(0))
-    said["turns"] = [{"role": "customer", "text": "mail me at anna.smith@example.org"}]
-    parquet.write_table(pa.Table.from_pylist([said]), tmp_path / "train-0.parquet")
-    (masked,) = read_corpus(tmp_path, "train")
-    assert "@" not in masked.dialogue.turns[0].text
-
-
-def test_a_dialogue_without_an_id_is_named(tmp_path: Path) -> None:
-    table = pa.Table.from_pylist([row(1, random.Random(0)) | {"dialogue_id": None}])
-    parquet.write_table(table, tmp_path / "train-0.parquet")
-    with pytest.raises(InputRefused, match="E_CORPUS"):
-        list(read_corpus(tmp_path, "train"))
+def test_too_few_dialogues_are_refused(config: PretrainConfig, tmp_path: Path) -> None:
+    path = tmp_path / "few.jsonl"
+    path.write_text(dialogue(1).model_dump_json())
+    with pytest.raises(InputRefused, match="too few dialogues"):
+        pretrain(replace(config, dialogues=(str(path),), out=tmp_path / "out"))
+    assert not (tmp_path / "out").exists()

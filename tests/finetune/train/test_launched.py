@@ -45,7 +45,7 @@ def test_a_process_takes_its_own_gpu(launched: None, monkeypatch: pytest.MonkeyP
 ALONE: dict[str, Callable[[Path], Any]] = {
     "train sft scan": lambda out: scan(ScanConfig(examples=NOWHERE, base=NOWHERE, out=out)),
     "train distill": lambda out: distill(DistillConfig(teacher=NOWHERE, dialogues=(), out=out)),
-    "train pretrain": lambda out: pretrain(PretrainConfig(corpus=NOWHERE, out=out)),
+    "train pretrain": lambda out: pretrain(PretrainConfig(dialogues=(), out=out)),
     "train ppo": lambda out: ppo.run(ppo.PpoConfig(base="nowhere", dataset=NOWHERE, out=out)),
     "train pack": lambda out: pack(PackConfig(scanner=NOWHERE, examples=NOWHERE, out=out, name="name")),
     "train calibrate": lambda out: calibrate(CalibrateConfig(examples=NOWHERE, out=out, name="name")),
