@@ -86,7 +86,7 @@ def describe_codes(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage
             if code in chosen:
                 how = covered.get(code.code)
                 coverage = {
-                    "covered": how is not None,
+                    "covered": bool(how and how.covered_by),
                     "covered_by": list(how.covered_by) if how else [],
                     "languages": list(_languages(how)),
                     "checks": [check.model_dump(mode="json") for check in how.checks] if how else [],
@@ -118,9 +118,10 @@ def _rows(taxonomy: Taxonomy, covered: Coverage, language: Language) -> Iterator
 def _summary(taxonomy: Taxonomy, covered: Coverage) -> list[str]:
     languages = sorted({language for how in covered.values() for language in _languages(how)})
     in_languages = f" in {' and '.join(map(language_name, languages))}" if languages else ""
+    n_covered = sum(bool(how.covered_by) for how in covered.values())
     lines = [
         f"Taxonomy {taxonomy.version}: {len(taxonomy.categories)} categories, {len(taxonomy.codes)} codes, "
-        f"{len(covered)} covered by the embedded release{in_languages}. One of them in full: dialint codes "
+        f"{n_covered} covered by the embedded release{in_languages}. One of them in full: dialint codes "
         f"{next(iter(taxonomy.codes))}"
     ]
     if covered:

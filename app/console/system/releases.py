@@ -176,6 +176,10 @@ def _show_codes(report: ReleaseReport) -> None:
             if (read := how.scan.natural) is not None:  # how often findings were right on real dialogues
                 low, high = percent_bounds(*clopper_pearson_interval(read.right, read.flagged))
                 natural = f"{read.right}/{read.flagged} ({low}–{high})"
+        if natural == "–" and how.checks:
+            precisions = [check.precision for check in how.checks]
+            ends = (show_percent(end, "0%") for end in (min(precisions), max(precisions)))
+            natural = "–".join(dict.fromkeys(ends))
         means += [
             _("check") if check.report == "finding" else _("check (suggests)") for check in how.checks[:1]
         ]

@@ -111,7 +111,7 @@ def test_codes_that_need_context_need_the_language_of_the_customer_too(verdicts:
     assert told.keys().isdisjoint({"C1", "U2", "C3", "T2", "R1"})
     (gap,) = [gap for gap in verdicts["mixed"].not_judged if 3 in gap.turns]
     assert gap.language == "de"
-    assert {"U2", "C3"} <= set(gap.codes)
+    assert {"U2", "P3"} <= set(gap.codes)
     assert {"C1", "T2", "R1"} <= set(gap.check_only)
 
 

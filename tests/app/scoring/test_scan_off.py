@@ -31,7 +31,7 @@ OFF = DetectorConfig(scan="off")
 @pytest.mark.parametrize(
     ("options", "scan"),
     [
-        ({}, "auto"), ({"codes": ("L3",)}, "off"), ({"codes": ("L3", "M3")}, "auto"), ({"codes": ("C3",)}, "auto"),
+        ({}, "auto"), ({"codes": ("L3",)}, "off"), ({"codes": ("L3", "M3")}, "auto"), ({"codes": ("C1",)}, "auto"),
         ({"codes": ("M3", "R3", "C1"), "out": Path("v.xml")}, "off"), ({"codes": ("L4",), "out": Path("v.xml")}, "off"),
         ({"codes": ("L3",), "all_probabilities": True}, "auto"),
         ({"codes": ("L3",), "judge": JudgeConfig(judge="http://127.0.0.1:1/v1")}, "auto"),
@@ -79,9 +79,19 @@ def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(
     scanned, checked = (set(read_manifest(manifest_path(out))["not_covered"]) for out in (with_scan, without))
     scan_only = {code for code, how in Release(EMBEDDED).info.codes.items() if how.covered_by == ("scan",)}
     assert checked - scanned == scan_only
-    assert "C3" in scan_only
+
+
+def test_a_code_that_only_the_scan_suggests_is_not_covered_without_it(tmp_path: Path) -> None:
+    shutil.copytree(EMBEDDED, tmp_path / "release")
+    info = Release(EMBEDDED).info
+    scan = info.codes["C3"].scan
+    assert scan is not None
+    how = info.codes["C3"].model_copy(update={"scan": scan.model_copy(update={"suggest_at": 0.5})})
+    finalize_release(tmp_path / "release", info.model_copy(update={"codes": {**info.codes, "C3": how}}))
+    suggesting = DetectorConfig(release=tmp_path / "release")
+    assert resolve_scan(ScoreConfig(codes=("C3",), detector=suggesting)).detector.scan == "auto"
     with pytest.raises(ConfigError, match="not covered by embedded-7: C3"):
-        run([SAMPLE], ScoreConfig(codes=("C3",), quiet=True, detector=OFF))
+        run([SAMPLE], ScoreConfig(codes=("C3",), quiet=True, detector=replace(suggesting, scan="off")))
 
 
 def test_a_language_that_only_the_scan_covered_is_no_gap_without_it(tmp_path: Path, capsys: Any) -> None:
