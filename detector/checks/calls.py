@@ -132,7 +132,8 @@ _NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
 def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the first call of a tool with a place or a time of day of which no word was said, nor returned,
     before it (P3); or any call with another choice than the customer's: a day of the week, or a value of a
-    list that the log shows, that nobody named, where the customer named exactly one other.
+    list that the log shows, that nobody named, where the customer named exactly one other; the first before
+    the customer speaks again.
 
     Codes of places are left alone, and a time where the customer speaks of now, of soon, or of any time. Read
     on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 37 of 39, all there are.
@@ -144,8 +145,10 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
     for text in dialogue.sources:
         words |= _words(text)
         wishes.add(text, is_customer=False)
-    is_any_time = False
+    is_any_time, reported = False, set[tuple[str, str]]()
     for turn in dialogue.turns:
+        if turn.role == "customer":
+            reported.clear()
         for number, use in enumerate(uses.get(turn.index, ())):
             name, reasons = use.call.name, list[str]()
             for key, value in use.call.arguments.items() if name not in called else ():
@@ -158,7 +161,8 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                     reasons.append(f"'{name}' was called with {key}, which nobody had stated")
             for key, value in _strings(use.call):
                 wish = wishes.other(use.call, key, value, context.log.choices)
-                if wish is not None:
+                if wish is not None and (name, key) not in reported:
+                    reported.add((name, key))
                     reasons.append(f"'{name}' was called with {value} for {key}; the customer named {wish}")
             if reasons:
                 yield Hit(*locate_call(turn, number), reasons[0], "P3")

@@ -17,7 +17,7 @@ from dialint.detector.checks.dictionary import speller
 from dialint.detector.checks.phrases import QUOTED
 from dialint.detector.checks.words import Spans, patterns, read_words
 from dialint.detector.languages import UNKNOWN, detect_languages
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 PATTERNS = patterns("grammar")
 

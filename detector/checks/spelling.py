@@ -129,7 +129,8 @@ def _foreign_phrases(words: list[TypedWord], unknown: list[TypedWord], spelling:
 
 def _is_named(word: TypedWord, words: list[TypedWord], spelling: Speller) -> bool:
     """Return whether a word in lower case may be a name: before ``studio`` or an unknown word with a capital,
-    or short in a text without capitals, and no plain slip of a very usual word."""
+    one or two words after ``named``, or short in a text without capitals, and no plain slip of a very usual
+    word."""
     if not word.text.islower() or len(word.text) > LONG_NAME or spelling.written_together(word.lower):
         return False
     if any(slip.is_plain and slip.count >= VERY_USUAL for slip in spelling.slips(word.lower)):
@@ -139,6 +140,9 @@ def _is_named(word: TypedWord, words: list[TypedWord], spelling: Speller) -> boo
         spelling.names_place(following.lower)
         or (following.text[0].isupper() and not spelling.is_known(following.lower))
     ):
+        return True
+    before = (each.lower for each in words if word.start - LONG_NAME * 2 <= each.start < word.start)
+    if "named" in [*before][-2:]:
         return True
     return len(word.text) <= SHORT_NAME and all(each.text.islower() for each in words)
 

@@ -20,7 +20,9 @@ from dialint.detector.records import Dialogue, Turn
 
 CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
 POLICY = parse_policy("policy: shop\nclauses: [{id: ask, text: Ask first., on: refund, consent: 'yes'}]")
+AIRLINE = parse_policy((Path(__file__).parents[3] / "app/sample/policies/airline.yaml").read_text("utf-8"))
 LOGS = {
+    "log: airline": LogProfile(),
     "log: with calls": LogProfile(n_dialogues=10, tool_dialogues=8),
     "log: partial, policy": LogProfile(n_dialogues=10, tool_dialogues=3, early_dialogues=3),
     "log: some calls, policy": LogProfile(n_dialogues=10, tool_dialogues=3),
@@ -44,6 +46,7 @@ def test_a_check_finds_what_is_marked_and_nothing_else(check: str, why: str, cas
     context = NO_CONTEXT
     if case[0] in LOGS:
         policies = {"shop": POLICY} if case[0].endswith("policy") else {}
+        policies |= {"airline": AIRLINE} if case[0].endswith("airline") else {}
         context, case = CheckContext(LOGS[case[0]], policies), case[1:]
     dialogue, quotes = read_case(case)
     if check in ("insult", "asks_secret", "passes_over_person"):  # in several languages
