@@ -82,16 +82,13 @@ def jaccard(a: Shingles, b: Shingles) -> float:
     return shared / max(1, len(a) + len(b) - shared)
 
 
-def near_pairs(
-    sets: Iterable[Shingles], at_least: float, parts: Sequence[int] | None = None
-) -> list[tuple[int, int, float]]:
-    """Return all pairs that reach `at_least` (above 0), as (later, earlier, Jaccard), in order. If each set
-    has a part, pairs within one part are left out. An empty set is similar to none."""
-    all_sets = list(sets)
-    labels = np.arange(len(all_sets)) if parts is None else np.array(parts, np.int64)
-    proposed = np.concatenate([np.empty(0, np.int64), *_candidate_pairs(all_sets, at_least, labels)])
-    pairs = [_pair(key) for key in np.unique(proposed).tolist()]
-    measured = ((later, earlier, jaccard(all_sets[later], all_sets[earlier])) for later, earlier in pairs)
+def near_pairs(sets: Sequence[Shingles], at_least: float) -> list[tuple[int, int, float]]:
+    """Return all pairs that reach `at_least` (above 0), as (later, earlier, Jaccard), in order. An empty set
+    is similar to none."""
+    rounds = _candidate_pairs(sets, at_least, np.arange(len(sets)))
+    proposed = np.concatenate([np.empty(0, np.int64), *rounds])
+    pairs = map(_pair, np.unique(proposed).tolist())
+    measured = ((later, earlier, jaccard(sets[later], sets[earlier])) for later, earlier in pairs)
     return [pair for pair in measured if pair[2] >= at_least]
 
 

@@ -1,5 +1,9 @@
 """Renders a dialogue as model input: tokens, slots, the origin of each token, and repeated words.
 
+A dialogue that does not fit the model is cut into windows: its turns into pieces that always fit, mostly one
+piece a turn; a window is the dialogue's opening and a run of pieces. Every judged piece is judged in exactly
+one window, with as many pieces before it as context as fit.
+
 Training, scoring and serving use the same renderer. The text of a dialogue is encoded without control tokens,
 which only the renderer adds, so that no text can imitate a role, a slot or a template.
 
@@ -11,6 +15,7 @@ poorly. Words are compared as they are written: "5" and "five" agree, "booked" a
 from __future__ import annotations
 
 import json
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +27,6 @@ from pydantic import Field, model_validator
 from dialint.detector.errors import DialogueFailed, ReleaseRefused, native_errors
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Role, Turn
 from dialint.detector.tool_use import tool_uses
-from dialint.detector.windows import Window, plan_windows, smallest_capacity
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -95,6 +99,89 @@ def _normalize_word(word: str) -> str:
 
 def _is_counted(form: str) -> bool:
     return form[0].isdigit() or len(form) >= MIN_LETTERS
+
+
+OPENING_SHARE = 0.125
+STRIDE_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Tokens `start` to `end` (exclusive) of one turn; a blank turn is one piece without tokens."""
+
+    turn: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """Pieces in dialogue order; `judged[i]` says whether piece i gets its verdict in this window."""
+
+    pieces: tuple[Piece, ...]
+    judged: tuple[bool, ...]
+
+
+def smallest_capacity(overhead: int) -> int:
+    """The least tokens a window must hold, so that a piece of one token fits into its share."""
+    return math.ceil((overhead + 1) / STRIDE_SHARE)
+
+
+def plan_windows(
+    lengths: Sequence[int], judged: Sequence[bool], capacity: int, overhead: int
+) -> tuple[Window, ...]:
+    """Windows for turns of `lengths` tokens of which some are `judged`.
+
+    `capacity` is what a window may hold in tokens; each piece costs its tokens and `overhead`.
+    At least half of a window is context for what is judged in it, once the dialogue is that long;
+    the opening takes at most an eighth.
+
+    Raises:
+        ValueError: `capacity` is too small to hold anything.
+    """
+    largest = int(capacity * STRIDE_SHARE) - overhead
+    if largest < 1:
+        raise ValueError(f"a capacity of {capacity} tokens is too small")
+    pieces = [
+        Piece(turn, at, min(at + largest, length))
+        for turn, length in enumerate(lengths)
+        for at in range(0, max(length, 1), largest)
+    ]
+    costs = [piece.end - piece.start + overhead for piece in pieces]
+    if sum(costs) <= capacity:
+        return (Window(tuple(pieces), tuple(judged[p.turn] for p in pieces)),)
+
+    opening = _fitting(costs, int(capacity * OPENING_SHARE))
+    windows: list[Window] = []
+    done = 0
+    while done < len(pieces):
+        room = capacity if not windows else int(capacity * STRIDE_SHARE)
+        end = done + max(1, _fitting(costs[done:], room))
+        start = end
+        left = capacity - (sum(costs[:opening]) if windows else 0)
+        while start > 0 and costs[start - 1] <= left:
+            start -= 1
+            left -= costs[start]
+        positions = [*range(min(opening, start)), *range(start, end)]
+        windows.append(
+            Window(
+                tuple(pieces[position] for position in positions),
+                tuple(position >= done and judged[pieces[position].turn] for position in positions),
+            )
+        )
+        done = end
+    return tuple(windows)
+
+
+def _fitting(costs: Sequence[int], room: int) -> int:
+    """How many of the first `costs` fit into `room` together."""
+    count = 0
+    for cost in costs:
+        if cost > room:
+            break
+        room -= cost
+        count += 1
+    return count
 
 
 TOGETHER = 256

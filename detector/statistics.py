@@ -307,11 +307,11 @@ Partial = tuple[int, int, int]
 """What is known of `n` trials of which some are not decided: least events, most events, n."""
 
 
-def compare_partial(pairs: Sequence[tuple[Partial, Partial]], level: float = 0.05) -> list[Comparison]:
+def compare_partial(pairs: Sequence[tuple[Partial, Partial]]) -> list[Comparison]:
     """`compare_rates` of shares of which some trials are not decided: "more" or "fewer" only if it holds
     however they are."""
-    more = compare_rates([(Rate.of(a[0], a[2]), Rate.of(b[1], b[2])) for a, b in pairs], level)
-    fewer = compare_rates([(Rate.of(a[1], a[2]), Rate.of(b[0], b[2])) for a, b in pairs], level)
+    more = compare_rates([(Rate.of(a[0], a[2]), Rate.of(b[1], b[2])) for a, b in pairs])
+    fewer = compare_rates([(Rate.of(a[1], a[2]), Rate.of(b[0], b[2])) for a, b in pairs])
     words: list[Comparison] = []
     for up, down in zip(more, fewer, strict=True):
         same: Comparison = "even" if up == down == "even" else "unknown"
@@ -336,13 +336,12 @@ def clopper_pearson_upper(successes: int, n: int, confidence: float) -> float:
     return high
 
 
-def clopper_pearson_interval(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Exact two-sided interval of a proportion; the whole range for `n` of 0."""
+def clopper_pearson_interval(successes: int, n: int) -> tuple[float, float]:
+    """Exact two-sided 95 % interval of a proportion; the whole range for `n` of 0."""
     if n == 0:
         return 0.0, 1.0
-    one_sided = (1 + confidence) / 2
-    low = 1.0 - clopper_pearson_upper(n - successes, n, one_sided)
-    return low, clopper_pearson_upper(successes, n, one_sided)
+    low = 1.0 - clopper_pearson_upper(n - successes, n, 0.975)
+    return low, clopper_pearson_upper(successes, n, 0.975)
 
 
 def count_effective(groups: Iterable[object]) -> float:

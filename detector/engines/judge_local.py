@@ -1,6 +1,6 @@
 """`local:`, the LLM judge in this process with transformers: answers under the JSON schema of each request.
 
-What prompts have in common, as the system message of thousands of tokens, is computed once (`prefix_reuse`).
+What prompts have in common, as the system message of thousands of tokens, is computed once (`generation`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 
 from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest
 from dialint.detector.engines.base_models import load_adapter, load_base_model
-from dialint.detector.engines.json_grammar import JsonGrammar, JsonMatcher
+from dialint.detector.engines.generation import JsonGrammar, JsonMatcher, write_answers
 from dialint.detector.engines.judge_prompt import (
     MAX_PROMPT_TOKENS,
     JudgePrompt,
@@ -25,7 +25,6 @@ from dialint.detector.engines.judge_prompt import (
     resolve_judge,
 )
 from dialint.detector.engines.local import resolve_device
-from dialint.detector.engines.prefix_reuse import write_answers
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import (
     MIN_ANSWER_TOKENS,

@@ -104,16 +104,6 @@ def every_pair(sets: list[Shingles], at_least: float) -> list[tuple[int, int, fl
     ]
 
 
-@settings(max_examples=80)
-@given(SETS, SPREAD, BOUND, st.integers(0, 2**14))
-def test_parts_leave_out_the_pairs_within(
-    sets: list[set[int]], spread: int, at_least: float, drawn: int
-) -> None:
-    known, parts = hashed(sets, spread), [drawn >> place & 1 for place in range(len(sets))]
-    wanted = [pair for pair in every_pair(known, at_least) if parts[pair[0]] != parts[pair[1]]]
-    assert near_pairs(known, at_least, parts) == wanted
-
-
 @settings(max_examples=120)
 @given(SETS, SPREAD, BOUND)
 def test_links_join_what_all_pairs_join_and_are_no_more_than_needed(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialint.detector.windows import Piece, Window, plan_windows
+from dialint.detector.render import Piece, Window, plan_windows
 
 OVERHEAD = 2
 dialogues = st.lists(st.tuples(st.integers(0, 90), st.booleans()), min_size=1, max_size=60)

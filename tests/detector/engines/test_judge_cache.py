@@ -14,8 +14,7 @@ import pytest
 from fake_llm import FakeLLM, serving
 from judge_requests import RUDE, opened, request
 
-from dialint.detector.engines.judge_cache import CachedJudge
-from dialint.detector.engines.judge_engines import open_judge
+from dialint.detector.engines.judge_engines import CachedJudge, open_judge
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge.config import JudgeConfig
 

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import PreTrainedTokenizerFast
 
 from dialint.detector.engines.base_models import SMALL_DECODER, resolve_source
-from dialint.detector.engines.json_grammar import JsonGrammar
+from dialint.detector.engines.generation import JsonGrammar
 from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from judge_requests import TAXONOMY
 
-from dialint.detector.engines import prefix_reuse
-from dialint.detector.engines.json_grammar import JsonGrammar
+from dialint.detector.engines import generation
+from dialint.detector.engines.generation import JsonGrammar
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.engines.judge_local import LocalJudge, load_judge
 from dialint.detector.errors import ConfigError
@@ -83,10 +83,10 @@ def test_answers_are_those_of_one_prompt_at_a_time(
     """Side by side, in groups by memory, and with the beginning that they share computed once or never."""
     asked = [request(engine, text) for text in ("Wait.", "Good bye. " * 20, "No.", "It is your own fault.")]
     alone = [engine.ask([each])[0].text for each in asked]
-    monkeypatch.setattr(prefix_reuse, "can_crop", lambda _: can_crop)
+    monkeypatch.setattr(generation, "can_crop", lambda _: can_crop)
     n_batches = []
-    decode = prefix_reuse._decode
-    monkeypatch.setattr(prefix_reuse, "_decode", lambda *args: n_batches.append(1) or decode(*args))
+    decode = generation._decode
+    monkeypatch.setattr(generation, "_decode", lambda *args: n_batches.append(1) or decode(*args))
     together = engine.ask(asked)
     assert [reply.text for reply in together] == alone
     assert len(n_batches) == 1
