@@ -6,15 +6,21 @@ journal of the complete part. The content of files is up to their owners.
 
 Files have mode 0600 and folders 0700, whatever the umask: most of them contain dialogues or models trained on
 them. To share an output, change its mode (``chmod -R g+rX``).
+
+What a killed run left unfinished does not stand in the way of the next one: a file has a marker beside it
+while it and its manifest are made, and what lies there with a marker is replaced; without one it is
+somebody's, and refused. A new folder is made under another name.
 """
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import hashlib
 import json
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -71,39 +77,6 @@ def fingerprint(value: Any) -> str:
     """Hex SHA-256 of a JSON value, the same for any order of keys."""
     canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def option_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the options in which two jobs differ, by their names on the command line, with both values."""
-    first, second = (dict(_option_items(options)) for options in (before, now))
-    names = sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
-    return [_change(name, first.get(name), second.get(name)) for name in names]
-
-
-def _change(name: str, before: Any, now: Any) -> str:
-    if isinstance(before, Mapping) and isinstance(now, Mapping):
-        parts = sorted(part for part in {*before, *now} if before.get(part) != now.get(part))
-        return f"{name} differs in {', '.join(parts)}"
-    return f"{name} was {_value(before)}, is {_value(now)} now"
-
-
-TYPED = {"read.format": "--input-format", "names": "the logs' names"}
-"""Fields of a job's config whose option on the command line has another name."""
-
-
-def _option_items(options: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in options.items():
-        if isinstance(value, Mapping) and not group:
-            yield from _option_items(value, f"{name}.")
-        else:
-            yield TYPED.get(f"{group}{name}", f"--{name.replace('_', '-')}"), value
-
-
-def _value(value: Any) -> str:
-    text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    if value is None or text in ("", "None"):
-        return "not given"
-    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def fsync_folder(folder: Path) -> None:
@@ -365,3 +338,67 @@ def verify_whole(folder: Path, entries: list[dict[str, Any]], beside: frozenset[
         if not path.is_dir() and str(inside) not in listed and inside.parts[0] not in beside:
             raise OutputRefused("E_CHECKSUM", "{path}: the manifest does not name it", path=path)
     verify_files(folder, entries)
+
+
+@contextmanager
+def making_files(*files: Path, marker: Path | None = None) -> Iterator[bool]:
+    """Make new files, the first of which gives the output its name; whether a killed run left some, which are
+    removed then. Of a folder, which clears itself, only the `marker`.
+
+    Raises:
+        OutputRefused: E_EXISTS, one is there and finished; E_LOCKED, another process makes them.
+    """
+    marker = marker or files[0].with_name(f".{files[0].name}.unfinished")
+    with disk_errors(marker):
+        make_output_folder(marker.parent)
+        handle = create_private(marker, os.O_RDWR | os.O_CREAT)
+    has_lock = is_left = is_started = is_done = False
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise OutputRefused("E_LOCKED", f"{marker}: another process makes this output") from None
+        has_lock = True
+        with disk_errors(marker):
+            if is_left := os.fstat(handle).st_size > 0:
+                sys.stderr.write(f"{files[0] if files else marker.parent}: replaces what a killed run left\n")
+            for path in files:
+                if is_left:
+                    path.unlink(missing_ok=True)
+                    remove_orphans(path)
+                require_new(path)
+            os.write(handle, b"1")
+            fsync_folder(marker.parent)
+        is_started = True
+        yield is_left
+        is_done = True
+    finally:
+        is_unfinished = (is_left or is_started) and any(path.exists() for path in files)
+        if has_lock and (is_done or not is_unfinished):
+            marker.unlink(missing_ok=True)
+        os.close(handle)
+
+
+@contextmanager
+def making_folder(out: Path) -> Iterator[Path]:
+    """Yield a folder to fill that becomes `out`, complete, in one rename; what a killed run left of it is
+    replaced.
+
+    Raises:
+        OutputRefused: E_EXISTS, `out` is there.
+    """
+    require_new(out)
+    part = out.with_name(f".{out.name}.making")
+    with disk_errors(out):
+        if part.exists():
+            sys.stderr.write(f"{out}: replaces what a killed run left\n")
+            shutil.rmtree(part)
+        make_output_folder(part, new=True)
+    try:
+        yield part
+        with disk_errors(out):
+            part.rename(out)
+            fsync_folder(out.parent)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise

@@ -5,7 +5,8 @@
         rounds: Annotated[int, Field(ge=0)] = 1000
         confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
 
-The check holds for options of the command line and for configs made in Python alike.
+The check holds for options of the command line and for configs made in Python alike. `option_changes` says in
+which options two jobs differ.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, TypeVar, dataclass_transform, get_type_hints
 
@@ -67,6 +68,39 @@ def check_ranges(config: Any) -> None:
         if value is not None and not all(compare(value, limit) for compare, limit, _ in bounds):
             expected = " and ".join(f"{words} {limit}" for _, limit, words in bounds)
             raise ConfigError("E_OPTION", f"--{option.name.replace('_', '-')}: expected {expected}")
+
+
+def option_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the options in which two jobs differ, by their names on the command line, with both values."""
+    first, second = (dict(_option_items(options)) for options in (before, now))
+    names = sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
+    return [_change(name, first.get(name), second.get(name)) for name in names]
+
+
+def _change(name: str, before: Any, now: Any) -> str:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        parts = sorted(part for part in {*before, *now} if before.get(part) != now.get(part))
+        return f"{name} differs in {', '.join(parts)}"
+    return f"{name} was {_value(before)}, is {_value(now)} now"
+
+
+TYPED = {"read.format": "--input-format", "names": "the logs' names"}
+"""Fields of a job's config whose option on the command line has another name."""
+
+
+def _option_items(options: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in options.items():
+        if isinstance(value, Mapping) and not group:
+            yield from _option_items(value, f"{name}.")
+        else:
+            yield TYPED.get(f"{group}{name}", f"--{name.replace('_', '-')}"), value
+
+
+def _value(value: Any) -> str:
+    text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if value is None or text in ("", "None"):
+        return "not given"
+    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def run_script(command: Callable[..., Any], about: str) -> None:

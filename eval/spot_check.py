@@ -30,6 +30,7 @@ from dialint.detector.artifacts import (
     MANIFEST,
     atomic_file,
     fingerprint,
+    making_folder,
     read_manifest,
     require_new,
     write_manifest,
@@ -42,7 +43,6 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import command_options
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Probability, Record, Turn, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.detector.unfinished import making_folder
 from dialint.detector.verdict_files import VerdictManifest, escape_cell, manifest_path, read_verdicts
 
 Reported = Literal["finding", "suggestion"]

@@ -30,7 +30,6 @@ from dialint.detector.artifacts import (
     MANIFEST,
     disk_errors,
     make_output_folder,
-    option_changes,
     package_versions,
     read_manifest,
     write_json,
@@ -38,7 +37,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.option_ranges import command_options
+from dialint.detector.option_ranges import command_options, option_changes
 from dialint.finetune.train.lineage import git_commit
 from dialint.finetune.train.metrics_log import METRICS
 

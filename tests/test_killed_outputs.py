@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from dialint.app.commands.verify import verify_path
-from dialint.detector.artifacts import MANIFEST
+from dialint.detector.artifacts import MANIFEST, making_files, making_folder
 from dialint.detector.errors import OutputRefused
-from dialint.detector.unfinished import making_files, making_folder
 from dialint.labeling.store.database.upgrade import upgrade
 
 TURNS = [{"role": "customer", "text": "Where is my lamp?"}, {"role": "agent", "text": "It is on teh way."}]

@@ -145,12 +145,17 @@ def convert(*logs: str, out: Path, read: Annotated[ReadConfig, Parameter(name="*
     out
         File to write (.jsonl), for you only (mode 0600); must not exist.
     """
-    from dialint.detector.artifacts import atomic_file, file_entry, package_versions, write_manifest
+    from dialint.detector.artifacts import (
+        atomic_file,
+        file_entry,
+        making_files,
+        package_versions,
+        write_manifest,
+    )
     from dialint.detector.ingest.formats.canonical import as_record
     from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
     from dialint.detector.ingest.read import inspect, open_logs
     from dialint.detector.ingest.read import read as read_logs
-    from dialint.detector.unfinished import making_files
     from dialint.detector.verdict_files import manifest_path
 
     if out.suffix != ".jsonl":

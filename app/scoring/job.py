@@ -35,7 +35,6 @@ from dialint.detector.artifacts import (
     disk_errors,
     fingerprint,
     fsync_folder,
-    option_changes,
     read_manifest,
     remove_orphans,
     sha256_file,
@@ -45,6 +44,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.manifests import validate_fields
+from dialint.detector.option_ranges import option_changes
 from dialint.detector.verdict_files import (
     JobManifest,
     Work,

@@ -20,7 +20,7 @@ import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import MANIFEST, atomic_file, make_output_folder, require_new
+from dialint.detector.artifacts import MANIFEST, atomic_file, make_output_folder, making_folder, require_new
 from dialint.detector.calibration import Scan
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, DialogueFailed
@@ -36,7 +36,6 @@ from dialint.detector.release import Release, finalize_release
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import Array, Engine, WindowScores
 from dialint.detector.statistics import Floats
-from dialint.detector.unfinished import making_folder
 from dialint.eval.calibration import (
     MIN_ERRORS,
     choose_natural_thresholds,

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import MANIFEST, data_fingerprint, read_manifest
+from dialint.detector.artifacts import MANIFEST, data_fingerprint, making_folder, read_manifest
 from dialint.detector.calibration import CodeRelease, Scan
 from dialint.detector.checks import Check, check_plugins
 from dialint.detector.environment import require_single_process
@@ -37,7 +37,6 @@ from dialint.detector.records import Example, Verdict
 from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release, measured_check
 from dialint.detector.render import RenderConfig
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.detector.unfinished import making_folder
 from dialint.eval.calibration import MIN_ERRORS, fit_contract, with_recall
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate

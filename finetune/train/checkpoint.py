@@ -24,7 +24,6 @@ from dialint.detector.artifacts import (
     file_entry,
     fsync_folder,
     make_output_folder,
-    option_changes,
     read_manifest,
     verify_whole,
     write_manifest,
@@ -32,6 +31,7 @@ from dialint.detector.artifacts import (
 from dialint.detector.environment import sharding
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.manifests import Count, Folder
+from dialint.detector.option_ranges import option_changes
 
 if TYPE_CHECKING:
     import torch

@@ -19,7 +19,13 @@ from typing import Annotated, Any, BinaryIO
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import atomic_file, file_entry, package_versions, write_manifest
+from dialint.detector.artifacts import (
+    atomic_file,
+    file_entry,
+    making_files,
+    package_versions,
+    write_manifest,
+)
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.outcomes import Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
@@ -28,7 +34,6 @@ from dialint.detector.masking import mask_words
 from dialint.detector.plugins import describe
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import escape_cell, manifest_path, read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import label_studio

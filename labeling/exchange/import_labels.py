@@ -24,6 +24,7 @@ from dialint.detector.artifacts import (
     disk_errors,
     file_entry,
     make_output_folder,
+    making_files,
     package_versions,
     remove_orphans,
     sha256_file,
@@ -39,7 +40,6 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.plugins import Plugin, describe
 from dialint.detector.records import Dialogue
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.annotation import Annotation, Kind
 from dialint.labeling.exchange.format import LabelContext, LabelFormat, ReadState, detect_format

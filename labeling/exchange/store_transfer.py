@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dialint.detector.artifacts import package_versions, write_manifest
+from dialint.detector.artifacts import making_files, package_versions, write_manifest
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import to_line, write_lines
 from dialint.detector.ingest.config import ReadConfig
@@ -27,7 +27,6 @@ from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.progress import Progress, track
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.labeling.aggregation.question_posteriors import select_surest
 from dialint.labeling.annotation import Annotation

@@ -18,9 +18,9 @@ from dialint.app.cli import app, main
 from dialint.app.commands.console import ConsoleConfig, console
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import NOT_IN_WORK
-from dialint.detector.artifacts import option_changes
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import require_set
+from dialint.detector.option_ranges import option_changes
 from dialint.finetune.judge.sft import SftJudgeConfig
 from dialint.finetune.judge.sft import run as sft
 from dialint.finetune.train.checkpoint import describe_job, job_mismatch

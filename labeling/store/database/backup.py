@@ -27,6 +27,7 @@ from dialint.detector.artifacts import (
     file_entry,
     fsync_folder,
     make_output_folder,
+    making_files,
     package_versions,
     read_manifest,
     remove_orphans,
@@ -35,7 +36,6 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused, WorldError
 from dialint.detector.manifests import Count, Folder
-from dialint.detector.unfinished import making_files
 from dialint.labeling.store.database.audit import Head, find_key
 from dialint.labeling.store.database.engine import display_url, on_sqlite, open_engine, store_url
 from dialint.labeling.store.database.transactions import Store
