@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dialint.detector.artifacts import MANIFEST, fingerprint, read_object, sha256_file
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG, validate_adapter, validate_manifest
 from dialint.detector.engines.quantization import (
+    iter_headers,
     iter_weights,
     keep_gradients,
     nf4_config,
@@ -243,14 +244,8 @@ def validate_sizes(folder: Path) -> None:
     Raises:
         ConfigError: E_BASE, one is, or the folder has no weights or no configuration that can be read.
     """
-    from safetensors import safe_open
-
-    n_tensors = n_numbers = 0
-    with native_errors(lambda name: ConfigError("E_BASE", f"{folder}: no weights that load ({name})")):
-        for path in folder.glob("*.safetensors"):
-            with safe_open(path, framework="np") as file:
-                shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118  no mapping
-                n_tensors, n_numbers = n_tensors + len(shapes), n_numbers + sum(map(math.prod, shapes))
+    sizes = [math.prod(part.get_shape()) for _, part in iter_headers(folder)]
+    n_tensors, n_numbers = len(sizes), sum(sizes)
     config = read_object(folder / "config.json")
     if config is None:
         raise ConfigError("E_BASE", f"{folder}: no config.json that can be read")

@@ -17,7 +17,7 @@ import numpy as np
 
 from dialint.detector.artifacts import read_object
 from dialint.detector.environment import require_library
-from dialint.detector.errors import ConfigError, ReleaseRefused
+from dialint.detector.errors import ConfigError, ReleaseRefused, native_errors
 from dialint.detector.release import SCALE, Release
 
 if TYPE_CHECKING:
@@ -37,7 +37,13 @@ def quantization_method(folder: Path) -> Literal["bitsandbytes", "fp8"] | None:
         raise ConfigError("E_BASE", f"{folder}: no config.json that can be read")
     method = (config.get("quantization_config") or {}).get("quant_method")
     if method is None:
-        _require_known_types(folder)
+        for name, part in iter_headers(folder):
+            if (kind := part.get_dtype()) in FEW_BITS:
+                raise ConfigError(
+                    "E_BASE",
+                    f"{folder}: {name[:120]} is stored as {kind}, and config.json does not say how; "
+                    "use it in 16 bits",
+                )
     elif method not in ("bitsandbytes", "fp8"):
         raise ConfigError(
             "E_BASE", f"{folder}: quantised by {str(method)[:40]}, which is not supported; use it in 16 bits"
@@ -45,21 +51,19 @@ def quantization_method(folder: Path) -> Literal["bitsandbytes", "fp8"] | None:
     return method
 
 
-def _require_known_types(folder: Path) -> None:
-    from safetensors import SafetensorError, safe_open
+def iter_headers(folder: Path) -> Iterator[tuple[str, Any]]:
+    """Name of each weight of a base, and what its file's header says of it.
 
-    try:
+    Raises:
+        ConfigError: E_BASE, a file that is no safetensors.
+    """
+    from safetensors import safe_open
+
+    with native_errors(lambda name: ConfigError("E_BASE", f"{folder}: no weights that load ({name})")):
         for path in sorted(folder.glob("*.safetensors")):
-            with safe_open(path, "pt") as file:
+            with safe_open(path, framework="np") as file:
                 for name in file.keys():  # noqa: SIM118  not a mapping
-                    if (kind := file.get_slice(name).get_dtype()) in FEW_BITS:
-                        raise ConfigError(
-                            "E_BASE",
-                            f"{folder}: {name[:120]} is stored as {kind}, and config.json does not say how; "
-                            "use it in 16 bits",
-                        )
-    except (OSError, SafetensorError) as error:
-        raise ConfigError("E_BASE", f"{folder}: no weights to read ({type(error).__name__})") from None
+                    yield name, file.get_slice(name)
 
 
 def require_full_precision(folder: Path) -> None:
