@@ -75,12 +75,8 @@ def _validate(document: Document) -> Policy:
 
 def _check_names(names: Sequence[str], declared: set[str], place: str) -> None:
     """Refuse the name of a tool that is not among the declared ones, if there are any."""
-    unknown = [
-        name
-        for name in names
-        if name not in ("read", "write", "other", *declared)
-        and not any(fnmatchcase(tool, name) for tool in declared)
-    ]
+    unlisted = [name for name in names if name not in declared and name not in ("read", "write", "other")]
+    unknown = [name for name in unlisted if not any(fnmatchcase(tool, name) for tool in declared)]
     if unknown and declared:
         raise ConfigError(
             "E_POLICY",
