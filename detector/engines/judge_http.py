@@ -111,7 +111,7 @@ class HttpJudge:
         self._retry = asyncio.Lock()
         self._is_up = asyncio.Event()
         self._is_up.set()
-        self._answered_s = 0.0
+        self._answered_s = 0.0  # when the latest request that has an answer was sent
         (self._model,), self._root = config.judge_model or ("",), ""
         self._context = config.judge_context
         try:
@@ -245,7 +245,8 @@ class HttpJudge:
         pending.finish(failure="E_SERVER")
 
     async def _wait_for_server(self, since_s: float) -> None:
-        """Asks the short question until the server has answered anything since then."""
+        """Asks the short question until the server has answered anything that was sent since then: what it
+        took before may still be answered by one that takes nothing more."""
         end_s = time.monotonic() + self._outage_s
         while self._answered_s < since_s:
             reason = "no answer in time"
@@ -375,8 +376,9 @@ class HttpJudge:
         }
 
     async def _request(self, method: str, url: str, **options: Any) -> bytes:
+        sent_s = time.monotonic()
         body = await send_request(self._client, method, url, **options)
-        self._answered_s = time.monotonic()
+        self._answered_s = max(self._answered_s, sent_s)
         return body
 
     def _config_error(self, refusal: RequestRefused, *, safe: bool) -> ConfigError:

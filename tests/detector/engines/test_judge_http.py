@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -17,8 +18,10 @@ import pytest
 from fake_llm import FakeLLM, serving
 from judge_requests import RUDE, opened, request
 
+from dialint.detector.engines import judge_http
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.engines.judge_http import HttpJudge
+from dialint.detector.engines.model_server import NoAnswer
 from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeReply
@@ -225,6 +228,27 @@ def test_a_server_that_dies_and_comes_back(llm: FakeLLM, judge: HttpJudge) -> No
     llm.dies_after, llm.back_after_s = 12, 0.3
     replies = judge.ask([request(f"{n}.") for n in range(40)])
     assert failures(replies) == [""] * 40
+
+
+def test_late_answers_of_a_server_that_takes_nothing_more_are_no_sign_of_life(
+    judge: HttpJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of one that is shut down behind a load balancer: each question is asked until it is back."""
+    send, start_s, late_s = judge_http.send_request, time.monotonic(), iter((0.3, 0.6))
+    asked = [request(f"{word}.") for word in ("late", "later", "refused")]
+
+    async def drain(client: Any, method: str, url: str, **options: Any) -> bytes:
+        content = options.get("content", b"")
+        if b"late" in content and b"refused." not in content:
+            await asyncio.sleep(next(late_s))
+        elif time.monotonic() - start_s < 0.9:
+            await asyncio.sleep(0.02)  # after the two others were sent
+            raise NoAnswer("no connection")
+        return await send(client, method, url, **options)
+
+    monkeypatch.setattr(judge_http, "send_request", drain)
+    monkeypatch.setattr(judge_http, "PAUSE_S", 0.05)
+    assert failures(judge.ask(asked)) == ["", "", ""]
 
 
 def test_a_server_that_stays_away_ends_the_job(llm: FakeLLM, url: str) -> None:
