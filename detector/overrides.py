@@ -226,12 +226,14 @@ class JudgedCode(Record):
 
 class JudgeContract(Record):
     """What a judge's probabilities are worth, by code. `judge` is its name, `prompt` the version of the
-    questions, `precision` what was required of findings. In `dialogues` with labels it listed so many errors,
-    of which `right` were labelled, and `found` so many of the labels."""
+    questions, `precision` what was required of findings, `measured_on` a hash of the data set and its split.
+    In `dialogues` with labels it listed so many errors, of which `right` were labelled, and `found` so many
+    of the labels."""
 
     judge: str
     prompt: str
     precision: Probability
+    measured_on: str = ""
     codes: dict[str, JudgedCode]
     dialogues: Count = 0
     listed: Count = 0

@@ -220,6 +220,10 @@ def judge_gates(
         return [Gate(name="gold", passed=False, detail=detail)]
     (difference,) = report["differences"].values()
     mine, theirs = (report["judges"][name] for name in (first, others[0]))
+    if "contract_kept" not in report:
+        detail = "the report has no figures by code: make it again by `dialint eval judge`"
+        return [Gate(name="gold", passed=False, detail=detail)]
+    sets = {report["split"]: {"against": {"": {"difference": difference, "figures": theirs}}}}
     rows = {name: difference[name] for name in ("precision", "recall")}
     lost = mine["readable"] < theirs["readable"]
     allowed = max(MAX_GAP, theirs["calibration_error"] or 0.0)
@@ -229,5 +233,38 @@ def judge_gates(
     )
     return [
         _no_worse(f"gold {report['split']}", rows, mine, ["more unreadable answers"] if lost else []),
+        _each_code(sets, ""),
         _none_of("calibration", off, f"error not shown to be over {allowed:.3f}"),
+        _contract_kept(mine["name"], report["contract_kept"]),
+        _acts(mine["unlike_base"]),
     ]
+
+
+def _contract_kept(name: str, kept: Mapping[str, Any] | None) -> Gate:
+    """Findings by a contract of other dialogues: all of them right as often as it says, and those of each
+    code as often as any finding must be."""
+    if kept is None or kept["judge"] != name:
+        whose = "none" if kept is None else f"of {kept['judge']}"
+        return Gate(
+            name="contract", passed=False, detail=f"{whose}: name it by `dialint eval judge --contract`"
+        )
+    precision, codes = kept["precision"], kept["codes"]
+    broken = [
+        f"{code or 'all codes'}: {1 - own['precision']:.2f} of {own['findings']} findings wrong"
+        for code, own in codes.items()
+        if _is_above(
+            (1 - own["precision"], 1 - own["precision_95"][1]),
+            1 - min(precision, MIN_PRECISION if code else 1.0),
+            codes,
+        )
+    ]
+    held = f"{len(codes)} promises, none shown to be broken" if codes else "accuses of nothing"
+    return _none_of("contract", broken, held)
+
+
+def _acts(unlike_base: tuple[int, int] | None) -> Gate:
+    """An adapter that answers as its base does is none, whatever its figures are."""
+    if unlike_base is None:
+        return Gate(name="acts", passed=True, detail="no adapter: it has all its weights")
+    detail = "{} of {} answers other than those of its base".format(*unlike_base)
+    return Gate(name="acts", passed=unlike_base[0] > 0, detail=detail)

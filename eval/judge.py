@@ -15,9 +15,9 @@ that the figures of two judges on the same dialogues are paired.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import data_fingerprint, package_versions, write_json
+from dialint.detector.artifacts import data_fingerprint, fingerprint, package_versions, write_json
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage, default_threads
@@ -35,11 +35,21 @@ from dialint.detector.judge.stage import StageOptions
 from dialint.detector.option_ranges import command_options
 from dialint.detector.overrides import JudgeContract, read_overrides, update_overrides
 from dialint.detector.records import Example
-from dialint.detector.statistics import Floats, bootstrap_counts, grouped_sum, ratio
+from dialint.detector.statistics import (
+    Floats,
+    bootstrap_counts,
+    count_effective,
+    effective_interval,
+    grouped_sum,
+    ratio,
+)
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.figures import calibration_errors, ranking_figures, value_and_interval, with_interval
 from dialint.eval.judge_measure import (
     Comparison,
+    ErrorRow,
+    count_unlike_base,
+    findings_by,
     fit_contract,
     measure,
     require_everything,
@@ -109,7 +119,7 @@ def summarize_judge(
     result: Comparison, taxonomy: Taxonomy, rounds: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
     """The figures for a report, each with its 95 % interval under the name ``..._95``, with the numbers that
-    they rest on: of all codes, by family of codes and by the codes' usual severity."""
+    they rest on: of all codes, by family of codes, by the codes' usual severity, and by code."""
     codes = {row.code for row in result.rows}
     families = split_families(taxonomy, {code: taxonomy.codes[code] for code in codes})
     by_severity: dict[str, set[str]] = {}
@@ -127,6 +137,7 @@ def summarize_judge(
         "by_severity": {
             severity: _summarize(result, own, rounds, seed) for severity, own in sorted(by_severity.items())
         },
+        "codes": {code: _summarize(result, {code}, rounds, seed) for code in sorted(codes)},
     }
 
 
@@ -156,16 +167,21 @@ def _summarize(result: Comparison, codes: Collection[str] | None, rounds: int, s
 
 
 def judge_difference(
-    mine: Comparison, theirs: Comparison, rounds: int = 1000, seed: int = 0
+    mine: Comparison,
+    theirs: Comparison,
+    codes: Collection[str] | None = None,
+    rounds: int = 1000,
+    seed: int = 0,
 ) -> dict[str, dict[str, float | None]]:
-    """`mine` less `theirs`, paired: the same dialogues, and in every round the same sample of them.
+    """`mine` less `theirs`, paired: the same dialogues, and in every round the same sample of them. Of all
+    codes, or of `codes`.
 
     Raises:
         ValueError: they are of different dialogues.
     """
     if mine.turns != theirs.turns:
         raise ValueError("the two judges did not read the same dialogues")
-    first, other = (judge_figures(result, None, rounds, seed) for result in (mine, theirs))
+    first, other = (judge_figures(result, codes, rounds, seed) for result in (mine, theirs))
     parts = ("difference", "low", "high")
     return {
         name: dict(zip(parts, value_and_interval(first[name] - other[name]), strict=True)) for name in first
@@ -212,6 +228,9 @@ class EvaluateConfig:
     """Write what the judge's probabilities are worth, by code, into this file, for `dialint score
     --overrides`: its findings are right as often as --min-precision says. The split must be one that nothing
     was trained or chosen on, and is used up by it."""
+    contract: Path | None = None
+    """Such a file, of another split: the report says how often findings by it are right here, as `dialint
+    release promote` asks for."""
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
     selection: SelectionConfig = field(default_factory=SelectionConfig)
@@ -263,38 +282,83 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
     check_writable(out=config.out, overrides=config.overrides)
     if config.overrides is not None and config.overrides.exists():
         read_overrides(config.overrides)
+    dataset_sha256 = data_fingerprint(dataset)
+    measured_on = fingerprint([dataset_sha256, config.split])
+    given = None if config.contract is None else read_overrides(config.contract).judge
+    if config.contract is not None and (given is None or given.measured_on == measured_on):
+        why = "no contract of a judge" if given is None else f"measured on the split {config.split} itself"
+        raise ConfigError("E_OPTION", f"--contract {config.contract}: {why}")
     taxonomy = load_taxonomy(config.selection.taxonomy)
     examples = select_examples(dataset, config.split, config.selection, config.seed)
     if not examples:
         raise ConfigError("E_EXAMPLE", f"--split {config.split}: {dataset} holds no dialogue there")
     codes = frozenset(asked_codes(dataset, config.split, config.selection))
     results = {name: _read(own, config, taxonomy, examples, codes) for name, own in judges.items()}
-    result, _, name_of_first = next(iter(results.values()))
+    first = next(iter(results.values()))
     contract = None
     if config.overrides is not None:
-        require_readable(name_of_first, result)
+        require_readable(first.name, first.result)
         own_codes = codes if asked.trained is None else codes & set(asked.trained.codes)
-        contract = fit_contract(name_of_first, result, taxonomy, own_codes, asked.min_precision)
+        contract = fit_contract(
+            first.name, first.result, taxonomy, own_codes, asked.min_precision, measured_on
+        )
         update_overrides(config.overrides, None, judge=contract)
     return {
         "kind": "judges",
-        "dataset": data_fingerprint(dataset),
+        "dataset": dataset_sha256,
         "split": config.split,
         "codes": sorted(codes),
         "rounds": config.rounds,
         "versions": package_versions("dialint", "torch", "transformers", "peft"),
+        **compare_judges(results, taxonomy, given, config.rounds),
+        **({} if contract is None else {"contract": describe_contract(contract)}),
+    }
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a judge lists against the labels, what it took, its name, and how many of so many answers are
+    other than its base's (`count_unlike_base`)."""
+
+    result: Comparison
+    usage: JudgeUsage
+    name: str
+    unlike_base: tuple[int, int] | None = None
+
+
+def compare_judges(
+    results: Mapping[str, Measured], taxonomy: Taxonomy, contract: JudgeContract | None, rounds: int = 1000
+) -> dict[str, Any]:
+    """The part of the report that `dialint.eval.gates` reads: figures of each judge, the first one less each
+    other one, and what the first one's findings by `contract` are worth."""
+    result, *others = (each.result for each in results.values())
+    return {
         "judges": {
             name: {
-                "name": own_name,
-                **summarize_judge(own, taxonomy, config.rounds),
-                "usage": {each: getattr(usage, each) for each in USAGE},
+                "name": own.name,
+                **summarize_judge(own.result, taxonomy, rounds),
+                "usage": {each: getattr(own.usage, each) for each in USAGE},
+                "unlike_base": own.unlike_base,
             }
-            for name, (own, usage, own_name) in results.items()
+            for name, own in results.items()
         },
         "differences": {
-            name: judge_difference(result, results[name][0], config.rounds) for name in config.against
+            name: {
+                **judge_difference(result, other, rounds=rounds),
+                "codes": {
+                    code: judge_difference(result, other, {code}, rounds)
+                    for code in sorted({row.code for row in other.rows})
+                },
+            }
+            for name, other in zip(list(results)[1:], others, strict=True)
         },
-        **({} if contract is None else {"contract": describe_contract(contract)}),
+        "contract_kept": None
+        if contract is None
+        else {
+            "judge": contract.judge,
+            "precision": contract.precision,
+            "codes": _precision_of(findings_by(contract, result)),
+        },
     }
 
 
@@ -304,18 +368,31 @@ def _read(
     taxonomy: Taxonomy,
     examples: list[Example],
     codes: frozenset[str],
-) -> tuple[Comparison, JudgeUsage, str]:
-    """What a judge lists in the dialogues against their labels, what it took, and its name."""
+) -> Measured:
     from dialint.detector.engines.judge_engines import open_judge
 
-    if parse_judge(asked.judge or "")[0] == "local":
+    is_local = parse_judge(asked.judge or "")[0] == "local"
+    if is_local:
         import torch
 
         torch.set_num_threads(config.threads)
     bf16 = {"auto": None, "fp32": False, "bf16": True}[config.precision]
     options = StageOptions.of(asked, codes)
     with closing(open_judge(asked, device=config.device, bf16=bf16)) as engine:
-        return *measure(engine, taxonomy, options, examples, codes), engine.name
+        result, usage = measure(engine, taxonomy, options, examples, codes)
+        unlike_base = count_unlike_base(engine, taxonomy, options, examples) if is_local else None
+        return Measured(result, usage, engine.name, unlike_base)
+
+
+def _precision_of(findings: Collection[ErrorRow]) -> dict[str, dict[str, Any]]:
+    """Precision of the findings of each code, and of all under the name of none."""
+    figures = {}
+    for code in ("", *sorted({row.code for row in findings})):
+        own = [row for row in findings if code in ("", row.code)]
+        share = sum(row.is_error for row in own) / max(1, len(own))
+        interval = effective_interval(share, count_effective(row.source for row in own))
+        figures[code] = {"findings": len(own), "precision": share, "precision_95": interval}
+    return figures if findings else {}
 
 
 def describe_contract(contract: JudgeContract) -> str:

@@ -16,10 +16,11 @@ from pydantic import Field
 
 from dialint.detector.artifacts import atomic_file, fingerprint, make_output_folder
 from dialint.detector.calibration import sigmoid
+from dialint.detector.engines.judge_cache import CachedJudge
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.judge.engine import JudgeEngine
+from dialint.detector.judge.engine import JudgeEngine, JudgeRequest
 from dialint.detector.judge.merging import Case
 from dialint.detector.judge.prompt import PROMPT_VERSION, load_words, split_families
 from dialint.detector.judge.reading import LEAST_PROBABILITY, ReadError
@@ -133,10 +134,15 @@ def _overlap(case: Case, error: ReadError | None, label: Label | None) -> float 
 
 
 def fit_contract(
-    judge: str, result: Comparison, taxonomy: Taxonomy, codes: Collection[str], precision: float
+    judge: str,
+    result: Comparison,
+    taxonomy: Taxonomy,
+    codes: Collection[str],
+    precision: float,
+    measured_on: str = "",
 ) -> JudgeContract:
     """What the judge's probabilities are worth for each of `codes`, and from which on they are findings at a
-    `precision` of at least so much."""
+    `precision` of at least so much; `measured_on` names the dialogues."""
     listed = [row for row in result.rows if row.probability is not None]
     right = np.array([row.is_error for row in listed], bool)
     stated = np.array([_logit(row.probability or 0.0) for row in listed])
@@ -164,6 +170,7 @@ def fit_contract(
         judge=judge,
         prompt=PROMPT_VERSION,
         precision=precision,
+        measured_on=measured_on,
         codes=fitted,
         dialogues=result.n_dialogues,
         listed=len(listed),
@@ -171,6 +178,19 @@ def fit_contract(
         labels=sum(row.is_error for row in result.rows),
         found=int(right.sum()),
     )
+
+
+def findings_by(contract: JudgeContract, result: Comparison) -> list[ErrorRow]:
+    """The listed errors that are findings by a contract."""
+    codes = contract.codes
+    return [
+        row
+        for row in result.rows
+        if row.probability is not None
+        and row.code in codes
+        and (threshold := codes[row.code].threshold) is not None
+        and codes[row.code].calibrate(row.probability) >= threshold
+    ]
 
 
 def _lowest_threshold(values: np.ndarray, right: np.ndarray, precision: float, pooled: float) -> float | None:
@@ -212,6 +232,34 @@ def measure(
     dialogues = [example.dialogue for example in examples]
     reader = JudgedDetector(BaselineDetector(taxonomy), engine, options).with_log(profile_log(dialogues))
     return compare(reader.read(dialogues), examples, codes), reader.usage
+
+
+N_PROBES, PROBE_TOKENS = 8, 96
+"""Questions that an adapter is asked with and without it, and tokens of an answer."""
+
+
+def count_unlike_base(
+    engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions, examples: Sequence[Example]
+) -> tuple[int, int] | None:
+    """To how many questions about the examples an adapter in this process answers otherwise than its base,
+    of how many; None for a judge that is none."""
+    from dialint.detector.engines.judge_local import LocalJudge
+
+    engine = engine.judge if isinstance(engine, CachedJudge) else engine
+    if not isinstance(engine, LocalJudge) or not engine.has_adapter:
+        return None
+    reader = JudgedDetector(BaselineDetector(taxonomy), engine, options)
+    questions = reader.questions([example.dialogue for example in examples[:N_PROBES]])[:N_PROBES]
+    requests = [
+        JudgeRequest(
+            dialogue_id="", messages=each.messages, schema=each.schema, max_tokens=PROBE_TOKENS, answers=1
+        )
+        for each in questions
+    ]
+    own = engine.ask(requests)
+    with engine.model.disable_adapter():
+        base = engine.ask(requests)
+    return sum(a.text != b.text for a, b in zip(own, base, strict=True)), len(requests)
 
 
 def require_everything(judge: JudgeConfig) -> None:

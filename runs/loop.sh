@@ -113,8 +113,13 @@ registry = Registry("judge")
 pointer = registry.current()
 print(registry.folder / pointer.id if pointer else "")')
     old=${OLD:-${current:-$base}}
-    dialint eval judge "$round/screened" --split test "${asked[@]}" --seed "$seed" --threads "$threads" \
-        --judge "local:$candidate" --against "local:$old" --out "$round/comparison.json"
+    measured=(dialint eval judge "$round/screened" "${asked[@]}" --seed "$seed" --threads "$threads"
+        --judge "local:$candidate")
+    contract=$round/contract.yaml # without usable answers there is none, and no promotion
+    "${measured[@]}" --split calibration --overrides "$contract" || [ $? = 2 ] || exit
+    [ -e "$contract" ] || contract=
+    "${measured[@]}" --split test --against "local:$old" ${contract:+--contract "$contract"} \
+        --out "$round/comparison.json"
 fi
 
 # 4. The candidate is promoted, or the old judge stays; either way it is written down, after it was done.

@@ -83,8 +83,8 @@ def promote(
         Who signs it off.
     gold
         Labelled sets, as of `dialint eval run`, on which a scan must be no worse than the one in use; of a
-        judge the report of `dialint eval judge --out`. Needed unless the release is the first of its kind
-        here, or scores a share already.
+        judge reports of `dialint eval judge --against --contract --out`. Needed unless the release is the
+        first of its kind here, or scores a share already.
     share
         Percentage of the dialogues that a scan scores from now on; 0: all of them aside, as a shadow. 100
         ends the roll-out.
@@ -115,7 +115,7 @@ def promote(
         how = {
             "scan": "labelled dialogues, such as FOLDER/test.jsonl of `dialint export dataset --out FOLDER`",
             "judge": f"the report of `dialint eval judge DATASET --judge local:{folder} "
-            f"--against local:{registry.folder / current.id} --out REPORT.json`",
+            f"--against local:{registry.folder / current.id} --contract FILE --out REPORT.json`",
         }
         raise ConfigError("E_OPTION", f"--gold: what it is compared on with {current.id}, {how[source.kind]}")
     compared_with = current.id if gates and current is not None else None

@@ -106,9 +106,13 @@ class LocalJudge:
         """Nothing is held but memory."""
 
     @property
+    def has_adapter(self) -> bool:
+        return hasattr(self.model, "disable_adapter")
+
+    @property
     def _bare(self) -> Any:
         """The language model inside adapters, or the model itself."""
-        return self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
+        return self.model.get_base_model() if self.has_adapter else self.model
 
     @property
     def device(self) -> torch.device:

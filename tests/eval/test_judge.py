@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,11 @@ def test_two_judges_are_compared_and_the_first_gets_a_contract(
     assert (
         "16 of 16 listed errors right, 16 of 16 labels found on 32 dialogues; findings for no code" in printed
     )
+    again = EvaluateConfig(split="test", out=out, contract=overrides, rounds=0)
+    judge(dataset, asked=JudgeConfig(judge=GOOD), config=again)
+    assert json.loads(out.read_text())["contract_kept"] == {"judge": "good", "precision": 0.7, "codes": {}}
+    with pytest.raises(ConfigError, match="measured on the split train itself"):
+        judge(dataset, asked=JudgeConfig(judge=GOOD), config=replace(again, split="train"))
     for text in (RUDE, SORRY):
         assert text not in out.read_text()
         assert text not in printed

@@ -18,7 +18,7 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import sha256_file
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.interface import DetectorConfig, PlainDetector
+from dialint.detector.interface import DetectorConfig, JudgeUsage, PlainDetector
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
 from dialint.detector.registry import Gate, Registry, verify_folder
@@ -27,6 +27,8 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import parse_verdicts, read_verdicts
 from dialint.eval.breakdowns import compare_in_sequence
 from dialint.eval.gates import attack_gate, judge_gates, scan_gates, throughput_gate
+from dialint.eval.judge import Measured, compare_judges
+from dialint.eval.judge_measure import Comparison, ErrorRow, fit_contract
 from dialint.eval.results import score_examples
 from dialint.eval.run import EvalConfig, evaluate_against
 from dialint.eval.run import run as evaluate_run
@@ -163,7 +165,7 @@ def test_a_rare_code_is_no_evidence(n_rare: int, failed: list[str]) -> None:
     assert failed_gates(candidate, current, n_rare=n_rare) == failed
 
 
-def test_gates_on_attacks_time_and_judges() -> None:
+def test_gates_on_attacks_and_time() -> None:
     def figures(rate: float) -> dict[str, Any]:
         return {"hide": {"all": {"trials": 100, "rate": rate, "rate_95": [rate - 0.05, rate + 0.05]}}}
 
@@ -172,29 +174,68 @@ def test_gates_on_attacks_time_and_judges() -> None:
     assert throughput_gate(1.4, 1.0).passed
     assert not throughput_gate(1.6, 1.0).passed
 
-    def judged(
-        low: float, error: float, name: str = "local:new", other: str = "local:old", n: int = 200
-    ) -> list[bool]:
-        own = {
-            "dialogues_with_findings": n,
-            "dialogues_with_errors": n,
-            "readable": 1.0,
-            "calibration_error": error,
-            "calibration_error_95": [error - 0.01, error + 0.01],
-        }
-        row = {"difference": 0.01, "low": low, "high": 0.03}
-        report = {
-            "judges": {name: own, other: {**own, "calibration_error": 0.03}}, "split": "test",
-            "differences": {other: {"precision": row, "recall": row}},
-        }  # fmt: skip
-        return [gate.passed for gate in judge_gates(report, "local:new".__eq__, "local:old".__eq__)]
 
-    assert judged(-0.01, 0.04) == [True, True]
-    assert judged(-0.05, 0.04) == [False, True]
-    assert judged(-0.01, 0.20) == [True, False]
-    assert judged(-0.01, 0.04, "local:other") == [False]
-    assert judged(-0.01, 0.04, other="local:worst") == [False]
-    assert judged(-0.01, 0.04, n=60) == [False, True]
+def read_by_judge(table: Table, n: int = N) -> Comparison:
+    """What a judge lists that states these probabilities."""
+    cells = sorted({*ERRORS, *table})
+    rows = tuple(
+        ErrorRow(
+            source=f"s:{i}", dialogue=f"s:{i}", turn=t, code=code,
+            truth=float((i, t, code) in ERRORS), probability=table.get((i, t, code)),
+        )
+        for i, t, code in cells
+        if i < n
+    )  # fmt: skip
+    return Comparison(rows=rows, turns={f"s:{i}": 4 for i in range(n)}, n_dialogues=n)
+
+
+def failed_judge_gates(
+    candidate: Table,
+    current: Table = GOOD,
+    *,
+    n: int = N,
+    unlike_base: tuple[int, int] | None = (3, 8),
+    contract_of: Table | None = None,
+    current_name: str = "local:old",
+) -> list[str]:
+    """The gates on a candidate with the contract that it got on other dialogues, by default of its like."""
+    taxonomy = load_taxonomy()
+    fitted = fit_contract("new", read_by_judge(contract_of or candidate), taxonomy, CODES, 0.8)
+    results = {
+        "local:new": Measured(read_by_judge(candidate, n), JudgeUsage(), "new", unlike_base),
+        current_name: Measured(read_by_judge(current, n), JudgeUsage(), "old"),
+    }
+    report = {"split": "test", **compare_judges(results, taxonomy, fitted, rounds=200)}
+    gates = judge_gates(json.loads(json.dumps(report)), "local:new".__eq__, "local:old".__eq__)
+    return [gate.name.split()[0] for gate in gates if not gate.passed]
+
+
+def without(code: str, step: int) -> Table:
+    """What `GOOD` lists, less each `step`-th error of a code."""
+    missed = [each for each in ERRORS if each[2] == code][::step]
+    return {each: p for each, p in GOOD.items() if each not in missed}
+
+
+SLOPPY: Table = {**GOOD, **dict.fromkeys([(i, 7, "M2") for i in range(300)], 0.99)}
+JUDGES: dict[str, Callable[[], list[str]]] = {
+    "": lambda: failed_judge_gates(GOOD),
+    "gold": lambda: failed_judge_gates({**GOOD, **dict.fromkeys(ERRORS[::31], 0.45)}),
+    "codes": lambda: failed_judge_gates(without("M2", 20), without("T1", 20)),
+    "calibration": lambda: failed_judge_gates({**GOOD, **dict.fromkeys(ERRORS, 0.75)}),
+    "contract": lambda: failed_judge_gates(SLOPPY, SLOPPY, contract_of=GOOD),
+    "acts": lambda: failed_judge_gates(GOOD, unlike_base=(0, 8)),
+}
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_each_gate_of_a_judge_fails_alone(name: str) -> None:
+    assert JUDGES[name]() == ([name] if name else [])
+
+
+def test_a_judge_is_compared_with_the_one_in_use_on_enough() -> None:
+    assert failed_judge_gates(GOOD, n=60) == ["gold"]
+    assert failed_judge_gates(GOOD, current_name="local:worst") == ["gold"]
+    assert failed_judge_gates(GOOD, unlike_base=None) == [], "no adapter"
 
 
 N_LOG = 160

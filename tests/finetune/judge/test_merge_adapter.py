@@ -10,8 +10,10 @@ from judge_fixtures import RUNNING
 
 from dialint.detector.engines.judge_local import load_judge
 from dialint.detector.judge.reading import format_reading
+from dialint.detector.judge.stage import StageOptions
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.labelled import SelectionConfig, ask_about, read_labelled, target_reading
+from dialint.eval.judge_measure import count_unlike_base
+from dialint.eval.labelled import SelectionConfig, ask_about, read_labelled, select_examples, target_reading
 from dialint.finetune.judge import merge_adapter, sft
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.train.adapters import AdapterOptions
@@ -49,3 +51,19 @@ def test_a_merged_judge_says_the_same(
             compute_logprobs(each.model, prompts, answers).logprobs.exp() for each in (one, other)
         )
     assert float((first - second).abs().max()) <= most
+
+
+def test_a_trained_adapter_acts_and_an_empty_one_does_not(judge: Path, dataset: Path) -> None:
+    """As `dialint release promote` asks for; a merged judge has no base beside it."""
+    engine, taxonomy = load_judge(str(judge)), load_taxonomy()
+    examples = select_examples(dataset, "test", SelectionConfig(), 1)[:2]
+    options = StageOptions(codes=frozenset({"T1"}))
+    changed, n = count_unlike_base(engine, taxonomy, options, examples) or (0, 0)
+    assert 0 < changed <= n == 2
+    with torch.no_grad():
+        for name, weights in engine.model.named_parameters():
+            if "lora_B" in name:
+                weights.zero_()
+    assert count_unlike_base(engine, taxonomy, options, examples) == (0, 2)
+    engine.model = engine.model.unload()
+    assert count_unlike_base(engine, taxonomy, options, examples) is None
