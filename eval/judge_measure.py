@@ -16,7 +16,7 @@ from pydantic import Field
 
 from dialint.detector.artifacts import atomic_file, fingerprint, make_output_folder
 from dialint.detector.calibration import sigmoid
-from dialint.detector.engines.judge_cache import CachedJudge
+from dialint.detector.engines.judge_engines import CachedJudge
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage
 from dialint.detector.judge.config import JudgeConfig
