@@ -30,7 +30,7 @@ from dialint.labeling.aggregation.dialogue_answers import (
     dialogue_codes,
 )
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.anomalies import CHARACTERS_PER_WORD, CrowdAnomalies, Flag, find_anomalies
+from dialint.labeling.raters.anomalies import CHARACTERS_PER_WORD, Flag, find_anomalies
 from dialint.labeling.raters.competence import LeaveOneOut
 from dialint.labeling.raters.estimates import Figure, Speed, mean_difference, proportion, quartiles
 from dialint.labeling.store.database.transactions import Store
@@ -42,69 +42,57 @@ Gold = Mapping[tuple[str, int, str], bool]
 """By dialogue, turn and code: whether the error is there."""
 
 
+Item = tuple[str, int]
+"""What was read for an answer: a dialogue up to a turn, or -1 for the whole of it."""
+
+
 @dataclass
 class LabelerWork:
-    """The work of one labeler: annotations by kind, and those made with the verdict in view. Of the timed
-    annotations the seconds, and the dialogue and turn that was read (-1 for the whole dialogue)."""
+    """The work of one labeler: annotations by kind, and those made with the verdict in view. Of each timed
+    annotation what was read, the seconds, and how many characters of it had not been read before; of each
+    dialogue how many have been (`read`)."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     seen_verdict: int = 0
-    seconds: list[float] = field(default_factory=list)
-    read: list[tuple[str, int]] = field(default_factory=list)
+    timed: list[tuple[Item, float, int]] = field(default_factory=list)
+    read: Counter[str] = field(default_factory=Counter)
 
     @property
-    def annotations(self) -> int:
-        """How many there are."""
-        return self.kinds.total()
+    def seconds(self) -> list[float]:
+        """Of the timed annotations."""
+        return [seconds for _, seconds, _ in self.timed]
 
-    def add(self, annotation: Annotation) -> None:
-        """Count an annotation."""
-        self.kinds[annotation.kind] += 1
-        self.seen_verdict += annotation.seen_verdict
-        if annotation.seconds:
-            self.seconds.append(annotation.seconds)
-            self.read.append(_read_item(annotation))
+    def reading_speed(self) -> Speed:
+        """Words a minute, of what had not been read before."""
+        n_words = ((size / CHARACTERS_PER_WORD, seconds) for _, seconds, size in self.timed if size)
+        return quartiles([n / (seconds / 60) for n, seconds in n_words])
 
 
 @dataclass
 class Workload:
     """The answers of all labelers, the work of each by name, in the order of their first annotation, and the
-    number of characters to read for each dialogue and turn."""
+    number of characters to read for each item."""
 
     answers: CollectedAnswers
     work: dict[str, LabelerWork]
-    sizes: dict[tuple[str, int], int]
+    sizes: dict[Item, int]
 
     def crowd(self) -> tuple[dict[str, Answers], Answers, Floats, Floats]:
-        """The answers to each code, and `timed_answers`: the arguments of `anomalies.find_anomalies`."""
-        return self.answers.tables(), *self.timed_answers()
-
-    def timed_answers(self) -> tuple[Answers, Floats, Floats]:
-        """All timed annotations as a table of one label; how many characters there are to read for each of
-        its tasks, shape (tasks,); and how many of them the worker had not read before, shape (answers,)."""
+        """The arguments of `anomalies.find_anomalies`: the answers to each code; all timed annotations as a
+        table of one label; how many characters there are to read for each of its tasks, shape (tasks,); and
+        how many of them the worker had not read before, shape (answers,)."""
         task_of = {item: task for task, item in enumerate(self.sizes)}
         rows = [
-            (task_of[item], self.answers.workers[name], seconds)
+            (task_of[item], self.answers.workers[name], seconds, n_unread)
             for name, work in self.work.items()
-            for item, seconds in zip(work.read, work.seconds, strict=True)
+            for item, seconds, n_unread in work.timed
         ]
-        table = np.array(rows, float).reshape(-1, 3)
-        task, worker = table[:, 0].astype(np.int32), table[:, 1].astype(np.int32)
+        table = np.array(rows, float).reshape(-1, 4)
+        task, worker = (table[:, column].astype(np.int32) for column in (0, 1))
         tasks = tuple(f"{dialogue}/{turn}" for dialogue, turn in self.sizes)
-        label = np.zeros(len(table), np.int32)
-        names = tuple(self.answers.workers)
-        answers = Answers(task, worker, label, tasks, names, ("any",), table[:, 2])
-        to_read = [size for work in self.work.values() for size in self._unread(work)]
-        return answers, np.array(list(self.sizes.values()), float), np.array(to_read, float)
-
-    def _unread(self, work: LabelerWork) -> Iterator[int]:
-        """The number of characters of each item that were not read with earlier items of the same
-        dialogue."""
-        read: Counter[str] = Counter()
-        for dialogue, turn in work.read:
-            size = self.sizes[dialogue, turn]
-            yield max(0, size - read[dialogue])
-            read[dialogue] = max(read[dialogue], size)
+        label, names = np.zeros(len(table), np.int32), tuple(self.answers.workers)
+        timed = Answers(task, worker, label, tasks, names, ("any",), table[:, 2])
+        return self.answers.tables(), timed, np.array(list(self.sizes.values()), float), table[:, 3]
 
 
 def measure_workload(
@@ -115,24 +103,23 @@ def measure_workload(
     Raises:
         KeyError: a dialogue that is not among `dialogues`.
     """
-    answers = CollectedAnswers()
-    work: dict[str, LabelerWork] = {}
-    sizes: dict[tuple[str, int], int] = {}
+    workload = Workload(CollectedAnswers(), {}, {})
     for annotation in annotations:
         if annotation.kind == "model":
             continue
-        name = annotation.dialogue_id
-        answers.add(annotation, lambda name: DialogueContext.of(dialogues[name]), dialogue_codes)
-        work.setdefault(annotation.labeler, LabelerWork()).add(annotation)
-        if (item := _read_item(annotation)) not in sizes:
-            last_turn = annotation.turn
-            read = (turn for turn in dialogues[name].turns if last_turn is None or turn.index <= last_turn)
-            sizes[item] = sum(len(turn.text) for turn in read)
-    return Workload(answers, work, sizes)
-
-
-def _read_item(annotation: Annotation) -> tuple[str, int]:
-    return annotation.dialogue_id, -1 if annotation.turn is None else annotation.turn
+        name, last = annotation.dialogue_id, annotation.turn
+        workload.answers.add(annotation, lambda name: DialogueContext.of(dialogues[name]), dialogue_codes)
+        item = name, -1 if last is None else last
+        if item not in workload.sizes:
+            read = (turn for turn in dialogues[name].turns if last is None or turn.index <= last)
+            workload.sizes[item] = sum(len(turn.text) for turn in read)
+        work, size = workload.work.setdefault(annotation.labeler, LabelerWork()), workload.sizes[item]
+        work.kinds[annotation.kind] += 1
+        work.seen_verdict += annotation.seen_verdict
+        if annotation.seconds:
+            work.timed.append((item, annotation.seconds, max(0, size - work.read[name])))
+            work.read[name] = max(work.read[name], size)
+    return workload
 
 
 @dataclass(frozen=True)
@@ -207,12 +194,14 @@ def measure_quality(workload: Workload, gold: Gold) -> CrowdQuality:
         for code, others in anomalies.others.items()
     }
     total = sum(len(part.worker) for part in parts.values())
-    reading, labelers = _reading_speeds(workload), []
+    labelers = []
     for index, name in enumerate(anomalies.workers):
         selected = {code: part.worker == index for code, part in parts.items()}
         codes = {code: _summarise([(part, selected[code])]) for code, part in parts.items()}
         overall = _summarise([(part, selected[code]) for code, part in parts.items()])
-        work = workload.work[name]
+        work, competence = workload.work[name], anomalies.competence
+        slope, half = float(competence.slope[index]), Z_95 * float(competence.spread[index])
+        interval = () if math.isnan(slope) else (slope, slope - half, slope + half)
         labelers.append(
             Labeler(
                 name=name,
@@ -223,14 +212,14 @@ def measure_quality(workload: Workload, gold: Gold) -> CrowdQuality:
                 minutes=sum(work.seconds) / 60,
                 overall=overall,
                 codes={code: each for code, each in codes.items() if each.answers},
-                competence=_competence(anomalies, index),
-                reading=reading[name],
+                competence=Figure(int(competence.n[index]), *interval),
+                reading=work.reading_speed(),
                 flags=tuple(flag for flag in anomalies.flags if name in flag.workers and flag.personal),
             )
         )
     order = sorted(labelers, key=lambda each: (-each.overall.answers, each.name))
     everybody = {code: _summarise([(part, np.ones(len(part.worker), bool))]) for code, part in parts.items()}
-    n = sum(work.annotations for work in workload.work.values())
+    n = sum(work.kinds.total() for work in workload.work.values())
     return CrowdQuality(tuple(order), everybody, anomalies.flags, n, len(gold))
 
 
@@ -266,21 +255,11 @@ def _summarise(parts: list[tuple[_CodeMeasures, NDArray[np.bool_]]]) -> Quality:
         np.concatenate([np.asarray(getattr(part, name)[selected], float) for part, selected in parts])
         for name in ("yes", "gold", "agreed", "difference")
     )
-    has_gold = ~np.isnan(gold)
-    agreed = agreed[~np.isnan(agreed)]
-    return Quality(
-        len(yes),
-        int(yes.sum()),
-        _accuracy(yes, gold, has_gold),
-        _accuracy(yes, gold, has_gold & (gold == 1)),
-        _accuracy(yes, gold, has_gold & (gold == 0)),
-        proportion(float(agreed.sum()), len(agreed)),
-        mean_difference(difference[~np.isnan(difference)]),
-    )
-
-
-def _accuracy(yes: Floats, gold: Floats, selected: NDArray[np.bool_]) -> Figure:
-    return proportion(float((yes[selected] == gold[selected]).sum()), int(selected.sum()))
+    agreed, right, has_gold = agreed[~np.isnan(agreed)], yes == gold, ~np.isnan(gold)
+    on_gold = (proportion(float(right[of].sum()), int(of.sum())) for of in (has_gold, gold == 1, gold == 0))
+    agreement = proportion(float(agreed.sum()), len(agreed))
+    bias = mean_difference(difference[~np.isnan(difference)])
+    return Quality(len(yes), int(yes.sum()), *on_gold, agreement, bias)
 
 
 MAX_ANNOTATIONS = 5_000
@@ -343,21 +322,3 @@ def measure_store(location: str, actor: str, project: str | None, since: datetim
     """
     with Store.open(location, interface="console") as store:
         return measure_people(store, actor, load_taxonomy(), project, since)
-
-
-def _competence(anomalies: CrowdAnomalies, index: int) -> Figure:
-    """The slope of a worker, with its interval."""
-    n = int(anomalies.competence.n[index])
-    slope, half = float(anomalies.competence.slope[index]), Z_95 * float(anomalies.competence.spread[index])
-    return Figure(n) if math.isnan(slope) else Figure(n, slope, slope - half, slope + half)
-
-
-def _reading_speeds(workload: Workload) -> dict[str, Speed]:
-    answers, _, to_read = workload.timed_answers()
-    seconds = answers.seconds
-    assert seconds is not None, "only timed answers are in the table"
-    words: dict[str, list[float]] = {name: [] for name in answers.workers}
-    for worker, characters, elapsed_s in zip(answers.worker, to_read, seconds, strict=True):
-        if characters > 0 and elapsed_s > 0:
-            words[answers.workers[worker]].append(characters / CHARACTERS_PER_WORD / (elapsed_s / 60))
-    return {name: quartiles(each) for name, each in words.items()}

@@ -217,33 +217,33 @@ def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
     yield "Krippendorff's alpha, nominal", figures["alpha"]
     yield "Fleiss' kappa", figures["fleiss_kappa"]
     yield "human ceiling", figures["human_ceiling"]
-    for label, figure in figures["specific_agreement"].items():
-        yield f"agreement on {label}", figure
+    yield from ((f"agreement on {label}", each) for label, each in figures["specific_agreement"].items())
     if figures["spans"]:
         yield "soft F1 of spans", figures["spans"]
-    if "model" in figures:
-        yield "model in a labeler's place", figures["model"]["model"]
-        yield "model less labeler", figures["model"]["difference"]
-        for label, figure in figures["model"]["agreement"].items():
-            yield f"model's agreement on {label}", figure
+    if model := figures.get("model"):
+        yield "model in a labeler's place", model["model"]
+        yield "model less labeler", model["difference"]
+        yield from ((f"model's agreement on {label}", each) for label, each in model["agreement"].items())
 
 
 def _agreement_figures(answers: Answers, spans: Spans | None, rounds: int) -> dict[str, Any]:
     votes, dialogues = answers.votes(), answers.dialogues
-    return {
+    by_label = {
+        label: specific_agreement(votes, index, rounds, dialogues)
+        for index, label in enumerate(answers.labels)
+    }
+    figures = {
         "answers": len(answers),
         "tasks": len(answers.tasks),
         "labelers": len(set(answers.worker.tolist())),
         "level": "nominal",
-        "alpha": _to_json(krippendorff_alpha(votes, rounds, dialogues)),
-        "fleiss_kappa": _to_json(fleiss_kappa(votes, rounds, dialogues)),
-        "human_ceiling": _to_json(human_ceiling(answers, rounds)),
-        "specific_agreement": {
-            label: _to_json(specific_agreement(votes, index, rounds, dialogues))
-            for index, label in enumerate(answers.labels)
-        },
-        "spans": None if spans is None else _to_json(soft_span_f1(spans, rounds)),
+        "alpha": krippendorff_alpha(votes, rounds, dialogues),
+        "fleiss_kappa": fleiss_kappa(votes, rounds, dialogues),
+        "human_ceiling": human_ceiling(answers, rounds),
+        "specific_agreement": by_label,
+        "spans": None if spans is None else soft_span_f1(spans, rounds),
     }
+    return {name: _to_json(value) for name, value in figures.items()}
 
 
 def _to_json(figures: Any) -> Any:
@@ -291,10 +291,7 @@ def _worker_figures(anomalies: CrowdAnomalies) -> list[dict[str, float | None]]:
         "median_seconds": times.median,
     }
     rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-    return [
-        {name: None if math.isnan(value) else value for name, value in zip(columns, row, strict=True)}
-        for row in rows
-    ]
+    return [_to_json(dict(zip(columns, row, strict=True))) for row in rows]
 
 
 def flag_rows(report: Report) -> list[list[str]]:
@@ -323,19 +320,17 @@ def measure(config: QualityConfig, stored: Callable[[], Sources] | None = None) 
     """
 
     def figures() -> Mapping[str, Any]:
-        sources = _read_files(config) if stored is None else stored()
-        return quality_figures(*sources, config.taxonomy)
+        if stored is not None:
+            return quality_figures(*stored(), config.taxonomy)
+        if config.annotations is None or not config.dialogues:
+            raise ConfigError("E_OPTION", "from files, --annotations and --dialogues must name some")
+        rows = () if config.gold is None else read_gold_file(config.gold)
+        gold = {(row.dialogue, row.turn, row.code): row.present for row in rows}
+        annotations, dialogues = read_annotations(config.annotations), load_dialogues(config.dialogues)
+        return quality_figures(annotations, dialogues, gold, config.taxonomy)
 
     options = {name: value for name, value in asdict(config).items() if name != "dialogues"}
     return make_report("labeler-quality", options, figures, config.out, (config.annotations, config.gold))
-
-
-def _read_files(config: QualityConfig) -> Sources:
-    if config.annotations is None or not config.dialogues:
-        raise ConfigError("E_OPTION", "from files, --annotations and --dialogues must name some")
-    rows = () if config.gold is None else read_gold_file(config.gold)
-    gold = {(row.dialogue, row.turn, row.code): row.present for row in rows}
-    return read_annotations(config.annotations), load_dialogues(config.dialogues), gold
 
 
 def quality_figures(
@@ -369,9 +364,8 @@ def labeler_rows(report: Report) -> list[list[str]]:
         overall, speed = each["overall"], each["speed"]
         seconds = "not enough" if speed["n"] else "-"
         if speed["median"] is not None:
-            seconds = (
-                f"{speed['median']:.0f} ({speed['first_quartile']:.0f} to {speed['third_quartile']:.0f})"
-            )
+            quartiles = f"{speed['first_quartile']:.0f} to {speed['third_quartile']:.0f}"
+            seconds = f"{speed['median']:.0f} ({quartiles})"
         measures = (_format_figure(overall[name]) for name in MEASURES)
         rows.append([each["name"], str(overall["answers"]), *measures, seconds])
     return rows

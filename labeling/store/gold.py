@@ -351,19 +351,15 @@ def _parse_row(row: Mapping[str, Any], where: Message, taxonomy: Taxonomy | None
     expected_code = Message("the name of a code")
     if taxonomy:
         expected_code = Message("a code of taxonomy {version}", version=taxonomy.version)
+    is_turn = turn.isascii() and turn.isdigit() and len(turn) < 7
     for name, is_good, expected in (
-        (
-            "dialogue_id",
-            isinstance(dialogue, str) and dialogue and "\x00" not in dialogue,
-            Message("the id of a dialogue"),
-        ),
-        ("turn", turn.isascii() and turn.isdigit() and len(turn) < 7, Message("the index of a turn, from 0")),
+        ("dialogue_id", _is_text(dialogue) and dialogue, Message("the id of a dialogue")),
+        ("turn", is_turn, Message("the index of a turn, from 0")),
         ("code", is_code, expected_code),
         ("present", answer in ANSWERS, Message("true or false, yes or no, 1 or 0")),
         (
             "reason",
-            reason is None
-            or (isinstance(reason, str) and len(reason) <= MAX_CHARACTERS and "\x00" not in reason),
+            reason is None or _is_text(reason),
             Message("a text of at most {most} characters", most=MAX_CHARACTERS),
         ),
     ):
@@ -371,9 +367,12 @@ def _parse_row(row: Mapping[str, Any], where: Message, taxonomy: Taxonomy | None
             raise InputRefused(
                 "E_GOLD", "{where}, {name}: expected {expected}", where=where, name=name, expected=expected
             )
-    return Gold(
-        dialogue=dialogue, turn=int(turn), code=code, present=ANSWERS[answer], source="expert", reason=reason
-    )
+    present = ANSWERS[answer]
+    return Gold(dialogue=dialogue, turn=int(turn), code=code, present=present, source="expert", reason=reason)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_CHARACTERS and "\x00" not in value
 
 
 def _cell(row: Mapping[str, Any], *names: str) -> Any:

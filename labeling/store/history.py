@@ -18,6 +18,7 @@ from dialint.detector.records import Dialogue, Label, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.annotations import list_annotations
 from dialint.labeling.store.appeals import to_appeal
+from dialint.labeling.store.database.derived import Term, select_matches, split_words
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     appeals,
@@ -29,7 +30,6 @@ from dialint.labeling.store.database.schema import (
     verdicts,
 )
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.database.words import Term, select_matches, split_words
 from dialint.labeling.store.dialogues import load_labels, parse_verdict, require_dialogue
 from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.exposure import ReadKind, record_read

@@ -16,10 +16,16 @@ from sqlalchemy import Column, ColumnElement, Select, TextClause, func, select, 
 
 from dialint.detector.records import Probability, Record, Severity
 from dialint.labeling.store.database.decisions import AppealState, Decision, Review
-from dialint.labeling.store.database.derived import cut_name, first_number
+from dialint.labeling.store.database.derived import (
+    Term,
+    cut_name,
+    first_number,
+    parse_query,
+    select_matches,
+    split_words,
+)
 from dialint.labeling.store.database.schema import USUAL, dialogue_index, dialogues, finding_index
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.database.words import Term, parse_query, select_matches, split_words
 from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.insights import score_reviewed

@@ -21,7 +21,7 @@ from sqlalchemy import Connection, Table, text
 
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.decisions import Answer, Verdict
-from dialint.labeling.store.database.derived import DAY_MS, combine, first_number
+from dialint.labeling.store.database.derived import DAY_MS, combine, first_number, to_tsvector
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     dialogue_index,
@@ -31,7 +31,6 @@ from dialint.labeling.store.database.schema import (
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
-from dialint.labeling.store.database.words import to_tsvector
 from dialint.labeling.store.history import find_similar, read_history
 from dialint.labeling.store.insights import Dimension, read_groups, read_totals
 from dialint.labeling.store.records import Account

@@ -1,23 +1,42 @@
 """Keeps the tables that dialogues are searched and counted by: ``dialogue_index``, ``finding_index`` and the
-full-text index ``dialogue_words``.
+full-text index ``dialogue_words``; and queries of that index.
 
 They follow from dialogues, verdicts, annotations, tasks, leases and appeals (`decisions` has the rules). An
 operation that writes one of these calls `refresh`; at the end of its transaction the rows of the dialogues
 are derived anew, and those that differ are written. `rebuild` derives everything from nothing: `upgrade` does
 after its revisions, and `verify` compares. None of this checks permissions.
+
+A word of the index is a run of letters and digits, lower-case and without accents; each Chinese or Japanese
+character is one. SQLite's FTS5 and PostgreSQL's tsvector get words that were separated here, so that they
+find the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, exists, insert, select, text
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Connection,
+    TextualSelect,
+    bindparam,
+    column,
+    delete,
+    exists,
+    insert,
+    select,
+    text,
+)
 
+from dialint.detector import near_duplicates
 from dialint.labeling.store.database.decisions import (
     Answer,
     Appeal,
@@ -38,7 +57,6 @@ from dialint.labeling.store.database.schema import (
     verdicts,
 )
 from dialint.labeling.store.database.transactions import Transaction, upsert_statement
-from dialint.labeling.store.database.words import list_words, to_tsvector
 
 BATCH = 500
 """Dialogues that are derived together."""
@@ -50,7 +68,6 @@ MAX_NAME = 100
 _DECIDING = ("reviewer", "expert", "appeal")
 _FOLLOW_UP = "appeal"
 """Why of a task for a blind second review (`exposure.APPEAL`)."""
-NAME = "derived tables"
 Content = Mapping[str, Any]
 """A dialogue's or verdict's content, as its JSON in the store says."""
 
@@ -61,23 +78,14 @@ class DerivedRows:
     findings: list[dict[str, Any]]
 
 
-@dataclass
-class _Refresh:
-    """Derives the rows of dialogues anew at the end of a transaction."""
-
-    ids: dict[str, None] = field(default_factory=dict)
-
-    def __call__(self, transaction: Transaction) -> None:
-        ids = list(self.ids)
-        for start in range(0, len(ids), BATCH):
-            _refresh_batch(transaction.connection, ids[start : start + BATCH])
-
-
 def refresh(transaction: Transaction, ids: Iterable[str]) -> None:
     """Derive the rows of these dialogues anew at the end of the transaction, with what others wrote."""
-    work = transaction.final.setdefault(NAME, _Refresh())
-    assert isinstance(work, _Refresh)
-    work.ids.update(dict.fromkeys(ids))
+    transaction.final.setdefault(_refresh, {}).update(dict.fromkeys(ids))
+
+
+def _refresh(connection: Connection, ids: Sequence[str]) -> None:
+    for start in range(0, len(ids), BATCH):
+        _refresh_batch(connection, ids[start : start + BATCH])
 
 
 def forget(transaction: Transaction, ids: Collection[str]) -> None:
@@ -227,12 +235,6 @@ def _add_facts(
     ]
 
 
-def join_words(content: Content, *, is_sqlite: bool) -> str:
-    """The words of a dialogue, from its content, as the database's full-text index takes them."""
-    words = list_words(turn["text"] for turn in content["turns"])
-    return " ".join(words) if is_sqlite else to_tsvector(words)
-
-
 def _choose_numbers(connection: Connection, at_ms: dict[str, int]) -> dict[str, int]:
     chosen: dict[str, int] = {}
     used: set[int] = set()
@@ -329,3 +331,69 @@ def _load_answers(
         elif row.kind == "crowd":
             reviews.setdefault(row.dialogue, "labeled")
     return answers, reviews
+
+
+MAX_WORDS = 16_000
+"""Words of a dialogue that are searchable: positions in a tsvector end at 16,383."""
+MAX_LETTERS = 64
+"""Letters of a word that count."""
+MAX_TERMS = 20
+_TERM = re.compile(r'"([^"]*)"?|(\S+)')
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text, in order."""
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text.encode("utf-8", "ignore").decode())
+        text = unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+    return [word[:MAX_LETTERS] for word in near_duplicates.words(text)]
+
+
+def join_words(content: Content, *, is_sqlite: bool) -> str:
+    """The first `MAX_WORDS` words of a dialogue, from its content, as the database's full-text index takes
+    them."""
+    tokens: list[str] = []
+    for turn in content["turns"]:
+        tokens += split_words(turn["text"])
+        if len(tokens) >= MAX_WORDS:
+            break
+    return " ".join(tokens[:MAX_WORDS]) if is_sqlite else to_tsvector(tokens[:MAX_WORDS])
+
+
+def to_tsvector(tokens: list[str]) -> str:
+    """Words as PostgreSQL's tsvector."""
+    positions: dict[str, list[int]] = {}
+    for position, word in enumerate(tokens, start=1):
+        positions.setdefault(word, []).append(position)
+    # PostgreSQL keeps at most 255 positions of a word
+    return " ".join(f"'{word}':{','.join(map(str, at[:255]))}" for word, at in positions.items())
+
+
+class Term(NamedTuple):
+    """Words that follow each other; the last one may be the beginning of a word (`is_prefix`)."""
+
+    words: tuple[str, ...]
+    is_prefix: bool = False
+
+
+def parse_query(text: str) -> tuple[Term, ...]:
+    """The terms of a query, all of which must be in a dialogue: words, ``"several words"``, ``begin*``."""
+    terms = []
+    for quoted, bare in _TERM.findall(text):
+        tokens = split_words(quoted or bare)
+        if tokens:
+            terms.append(Term(tuple(tokens), is_prefix=bare.endswith("*")))
+    return tuple(terms[:MAX_TERMS])
+
+
+def select_matches(terms: Sequence[Term], *, is_sqlite: bool) -> TextualSelect:
+    """Select the numbers of the dialogues that have all these terms."""
+    if is_sqlite:
+        words = " AND ".join(f'"{" ".join(term.words)}"{"*" if term.is_prefix else ""}' for term in terms)
+        query = text("SELECT rowid AS number FROM dialogue_words WHERE dialogue_words MATCH :words")
+    else:
+        phrases = (" <-> ".join(f"'{word}'" for word in term.words) for term in terms)
+        ends = (":*" if term.is_prefix else "" for term in terms)
+        words = " & ".join(f"({phrase}{end})" for phrase, end in zip(phrases, ends, strict=True))
+        query = text("SELECT number FROM dialogue_words WHERE words @@ CAST(:words AS tsquery)")
+    return query.bindparams(words=words).columns(column("number", BigInteger))

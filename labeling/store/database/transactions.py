@@ -85,9 +85,10 @@ class Transaction:
     writes: bool = False
     after: list[Work[None]] = field(default_factory=list)
     """Writes that follow a read-only transaction before its result is returned."""
-    final: dict[str, Work[None]] = field(default_factory=dict)
-    """Writes at the end of the transaction, by name, under the lock of the log's head: they see what all
-    earlier transactions committed, and no other one writes at the same time."""
+    final: dict[Callable[[Connection, Sequence[str]], None], dict[str, None]] = field(default_factory=dict)
+    """Writes at the end of the transaction, and the ids of the dialogues that they are called with, under the
+    lock of the log's head: they see what all earlier transactions committed, and no other one writes at the
+    same time."""
     _entries: list[Entry] = field(default_factory=list)
     _rows: dict[tuple[Executable, str], Row[Any] | None] = field(default_factory=dict)
     _changes: Changes = field(default_factory=Changes)
@@ -149,8 +150,8 @@ class Transaction:
         """Run the work for the end of the transaction and append to the audit log."""
         if self._entries or self._changes or self.final:
             lock_head(self.connection)
-        for work in self.final.values():
-            work(self)
+        for work, ids in self.final.items():
+            work(self.connection, list(ids))
         if self._changes and not self._entries:
             self.log("system", "write", "store")
         if self._entries:

@@ -74,14 +74,12 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
             with connection.begin():
                 return check_all(connection, store.key, expect_head)
     except DBAPIError as error:
-        if isinstance(error, DatabaseError) and not isinstance(error, OperationalError):
-            kind = type(error.orig).__name__
-            raise StoreDamaged("E_DAMAGED", "the database cannot be read: {kind}", kind=kind) from error
-        raise to_world_error(error, store.engine) from error
+        if not isinstance(error, DatabaseError) or isinstance(error, OperationalError):
+            raise to_world_error(error, store.engine) from error
+        kind = type(error.orig).__name__
     except ValueError as error:  # bytes that are not UTF-8, also in SQLite's own messages
-        raise StoreDamaged(
-            "E_DAMAGED", "the database cannot be read: {error}", error=type(error).__name__
-        ) from error
+        kind = type(error).__name__
+    raise StoreDamaged("E_DAMAGED", "the database cannot be read: {kind}", kind=kind)
 
 
 def check_all(connection: Connection, key: Key, expect_head: Head | None = None) -> VerifiedCounts:
@@ -130,9 +128,8 @@ def _check_pages(connection: Connection) -> None:
     result = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
     if result != "ok":
         raise StoreDamaged("E_DAMAGED", "SQLite: {result}", result=result)
-    violations = connection.execute(text("PRAGMA foreign_key_check")).all()
-    if violations:
-        raise StoreDamaged("E_DAMAGED", "SQLite: a row of {table} points to nothing", table=violations[0][0])
+    if violation := connection.execute(text("PRAGMA foreign_key_check")).first():
+        raise StoreDamaged("E_DAMAGED", "SQLite: a row of {table} points to nothing", table=violation[0])
 
 
 def check_schema(connection: Connection, written: dict[str, str]) -> None:
@@ -248,17 +245,14 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
     words.check(its_words)
     for name, rows in derive(connection, facts).items():
         n += len(rows.findings)
-        for table, same in (
-            ("dialogue_index", rows.dialogue == stored[name].dialogue),
-            ("finding_index", rows.findings == stored[name].findings),
-        ):
-            if not same:
-                raise StoreDamaged(
-                    "E_DERIVED",
-                    "{table}: {name!r} does not agree with verdict and answers",
-                    table=table,
-                    name=name,
-                )
+        if rows != stored[name]:
+            table = finding_index if rows.dialogue == stored[name].dialogue else dialogue_index
+            raise StoreDamaged(
+                "E_DERIVED",
+                "{table}: {name!r} does not agree with verdict and answers",
+                table=table.name,
+                name=name,
+            )
     return n
 
 
