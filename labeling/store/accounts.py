@@ -10,9 +10,8 @@ answered are opened again. Lifting a ban does not withdraw tasks from those who 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field
 from sqlalchemy import bindparam, func, insert, select, update
 
 from dialint.detector.records import Record
@@ -105,10 +104,8 @@ def write_status(transaction: Transaction, actor: str, name: str, status: Status
     transaction.run(update(accounts).where(accounts.c.id == name).values(status=status, since=last))
     if status in CLOSED_STATUSES:
         held = select(leases.c.task).where(leases.c.account == name, leases.c.state == "held")
-        rows = transaction.run(
-            select(tasks).where(tasks.c.id.in_(held)).order_by(tasks.c.id).with_for_update()
-        )
-        for task in rows.all():
+        rows = select(tasks).where(tasks.c.id.in_(held)).order_by(tasks.c.id).with_for_update()
+        for task in transaction.run(rows).all():
             end_lease(transaction, task, name, "released", None)
     transaction.log(actor, "account.status", name, status=status, **content)
 
@@ -117,21 +114,14 @@ def write_status(transaction: Transaction, actor: str, name: str, status: Status
 def set_skills(transaction: Transaction, actor: str, name: str, skills: tuple[str, ...]) -> None:
     """Replace the skills of an account; projects may require skills."""
     account = require_changeable(transaction, actor, name, own=False)
-    sorted_skills = sorted(Account(**{**account.model_dump(), "skills": skills}).skills)
-    transaction.run(
-        update(accounts).where(accounts.c.id == name).values(skills=canonical_json(sorted_skills))
-    )
-    transaction.log(actor, "account.skills", name, skills=sorted_skills)
+    listed = sorted(Account(**{**account.model_dump(), "skills": skills}).skills)
+    transaction.run(update(accounts).where(accounts.c.id == name).values(skills=canonical_json(listed)))
+    transaction.log(actor, "account.skills", name, skills=listed)
 
 
 @write_operation("administer")
 def change(transaction: Transaction, actor: str, name: str, role: AccountRole, agent: str | None) -> None:
-    """Set the role of an account, and which agent of the dialogues it is.
-
-    Raises:
-        NotAllowed: the actor changes itself.
-        StoreRefused: there is no such account.
-    """
+    """Set the role of an account, and which agent of the dialogues it is; never the actor's own."""
     account = require_changeable(transaction, actor, name, own=False)
     changed = Account(**{**account.model_dump(), "role": role, "agent": agent})
     values = {"role": changed.role, "agent": changed.agent}
@@ -187,7 +177,7 @@ def ban(store: Store, actor: str, name: str, reason: str) -> int:
     interrupted can be repeated.
 
     Raises:
-        NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
+        NotAllowed: as for `set_status`.
         StoreRefused: no such account, or no reason.
     """
     if not reason.strip():
@@ -237,9 +227,6 @@ def set_password(transaction: Transaction, actor: str, name: str, password: str)
 def has_accounts(transaction: Transaction) -> bool:
     """Whether the store has any account; needs no acting account."""
     return transaction.run(select(accounts.c.id).limit(1)).first() is not None
-
-
-Text = Annotated[str, Field(max_length=200)]
 
 
 class Preferences(Record):

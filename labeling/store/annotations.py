@@ -156,11 +156,9 @@ def correct(
         newer = _reviews(transaction, old.dialogue, old.turn, supersedes)
     if newer:
         theirs = tuple(mask_annotation(account, view, old.task, to_annotation(row)) for row in newer)
+        ours = tuple(findings)
         raise Conflict(
-            "annotation {supersedes} is not the newest any more",
-            theirs,
-            tuple(findings),
-            supersedes=supersedes,
+            "annotation {supersedes} is not the newest any more", theirs, ours, supersedes=supersedes
         )
     seen = old.seen_verdict or has_seen(transaction, actor, old.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
@@ -201,13 +199,9 @@ def review(
         return same
     rows = _reviews(transaction, dialogue, turn, expected or 0)
     if rows:
-        theirs = tuple(to_annotation(row) for row in rows)
+        theirs, last = tuple(map(to_annotation, rows)), rows[-1].labeler
         raise Conflict(
-            "{n} newer reviews, the last by {name}",
-            theirs,
-            tuple(findings),
-            n=len(rows),
-            name=rows[-1].labeler,
+            "{n} newer reviews, the last by {name}", theirs, tuple(findings), n=len(rows), name=last
         )
     seen = has_verdict(transaction, dialogue) or has_seen(transaction, actor, dialogue)
     if expected is not None and not seen:  # the expected version was displayed to the actor
@@ -231,7 +225,7 @@ def _reviews(transaction: Transaction, dialogue: str, turn: int | None, after: i
 
 @read_operation("review")
 def list_annotations(transaction: Transaction, actor: str, dialogue: str) -> tuple[Annotation, ...]:
-    """All annotations of a dialogue, oldest first; for reviewers and up."""
+    """All annotations of a dialogue, oldest first."""
     every = select(annotation_rows).where(annotation_rows.c.dialogue == dialogue)
     rows = transaction.run(every.order_by(annotation_rows.c.id)).all()
     if any(row.labeler != actor for row in rows):

@@ -81,7 +81,7 @@ def open_appeal(
 
 @read_operation("decide")
 def list_open(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appeal, ...]:
-    """The oldest `n` open appeals; for experts and up."""
+    """The oldest `n` open appeals."""
     rows = select(appeals).where(appeals.c.state == "open").order_by(appeals.c.id).limit(n)
     listed = tuple(to_appeal(row) for row in transaction.run(rows))
     record_read(transaction, actor, {one.dialogue for one in listed}, "verdict")  # it reveals the finding
@@ -134,7 +134,7 @@ def list_own_dialogues(
 def list_decided(
     transaction: Transaction, actor: str, before: int | None = None, n: int = 20
 ) -> tuple[Appeal, ...]:
-    """The newest `n` decided appeals, or the next ones after the number `before`; for experts and up."""
+    """The newest `n` decided appeals, or the next ones after the number `before`."""
     query = select(appeals).where(appeals.c.state != "open")
     if before is not None:
         query = query.where(appeals.c.id < before)
@@ -154,9 +154,7 @@ class OutcomeCount(NamedTuple):
 
 @read_operation("decide")
 def count_outcomes(transaction: Transaction, actor: str) -> tuple[OutcomeCount, ...]:
-    """The appeals by release, code and state; the release is the one whose finding was appealed. For experts
-    and up; it names no dialogue.
-    """
+    """The appeals by release, code and state; the release is the one whose finding was appealed."""
     appealed = (
         select(verdicts.c.release)
         .where(verdicts.c.dialogue == appeals.c.dialogue, verdicts.c.created_ms <= appeals.c.at_ms)
@@ -164,23 +162,21 @@ def count_outcomes(transaction: Transaction, actor: str) -> tuple[OutcomeCount, 
         .limit(1)
         .scalar_subquery()
     )
-    of_each = select(appealed.label("release"), appeals.c.code, appeals.c.state).subquery()
-    groups = (of_each.c.release, of_each.c.code, of_each.c.state)
+    release = func.coalesce(appealed, "").label("release")
+    groups = select(release, appeals.c.code, appeals.c.state).subquery().c
     query = select(*groups, func.count().label("n")).group_by(*groups).order_by(*groups)
-    return tuple(
-        OutcomeCount(row.release or "", row.code, row.state, row.n) for row in transaction.run(query)
-    )
+    return tuple(OutcomeCount(*row) for row in map(tuple, transaction.run(query)))
 
 
 def load_decided(transaction: Transaction) -> tuple[Appeal, ...]:
     """All decided appeals, oldest first; permissions are checked by the caller."""
     rows = select(appeals).where(appeals.c.state != "open").order_by(appeals.c.id)
-    return tuple(to_appeal(row) for row in transaction.run(rows))
+    return tuple(map(to_appeal, transaction.run(rows)))
 
 
 def to_appeal(row: Row[Any]) -> Appeal:
     """The record of a row of ``appeals``."""
-    return Appeal(**{name: getattr(row, name) for name in Appeal.model_fields})
+    return Appeal.model_validate(row, from_attributes=True)
 
 
 MAX_WITHHELD = 100
@@ -219,11 +215,9 @@ def _list_disputed_turns(transaction: Transaction, actor: str, project: str) -> 
         raise ConfigError("E_OPTION", "{project}: expected a blind project for review", project=project)
     rows = transaction.run(select(appeals).where(appeals.c.state == "open").order_by(appeals.c.id)).all()
     if missing := sorted({row.code for row in rows} - set(target.codes)):
+        codes = ", ".join(missing)
         raise ConfigError(
-            "E_OPTION",
-            "{project} does not ask of {codes}, which is disputed",
-            project=project,
-            codes=", ".join(missing),
+            "E_OPTION", "{project} does not ask of {codes}, which is disputed", project=project, codes=codes
         )
     return list(dict.fromkeys((row.dialogue, row.turn) for row in rows))
 
@@ -256,19 +250,18 @@ def list_stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appe
     skills = set(get_project(transaction, project).skills)
     everybody = map(to_account, transaction.run(select(account_rows)))
     reviewers = [one for one in everybody if has_permission(one, "review") and skills.issubset(one.skills)]
+
+    def can_review(account: Account, appeal: Row[Any]) -> bool:
+        """Whether the account holds the second review of an appeal or may claim it."""
+        lease = select(leases.c.state).where(leases.c.task == appeal.task, leases.c.account == account.id)
+        is_over = transaction.run(lease).scalar_one_or_none() in ("answered", "skipped", "discarded")
+        return not is_over and is_independent(transaction, account, appeal.dialogue)
+
     return tuple(
         to_appeal(appeal)
         for appeal in _list_unreviewed(transaction, project)
-        if not any(_can_review(transaction, one, appeal) for one in reviewers)
+        if not any(can_review(one, appeal) for one in reviewers)
     )
-
-
-def _can_review(transaction: Transaction, account: Account, appeal: Row[Any]) -> bool:
-    """Whether the account holds the second review of an appeal or may claim it."""
-    lease = select(leases.c.state).where(leases.c.task == appeal.task, leases.c.account == account.id)
-    state = transaction.run(lease).scalar_one_or_none()
-    is_over = state in ("answered", "skipped", "discarded")
-    return not is_over and is_independent(transaction, account, appeal.dialogue)
 
 
 @read_operation("label")
@@ -285,7 +278,7 @@ def count_withheld(transaction: Transaction, actor: str, project: str) -> int:
 
 @read_operation("decide")
 def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
-    """An appeal with dialogue, verdict, answers and blind second reviews; for experts and up."""
+    """An appeal with dialogue, verdict, answers and blind second reviews."""
     row = _load_appeal(transaction, number)
     dialogue, verdict = read(transaction, actor, row.dialogue)
     of_turn = {"dialogue": row.dialogue, "turn": row.turn, "why": APPEAL, "state": "open"}
@@ -359,10 +352,9 @@ def decide_appeal(
     own = select(annotation_rows.c.id).filter_by(dialogue=row.dialogue, labeler=actor).limit(1)
     if row.account == actor or transaction.run(own).first() is not None:
         raise NotAllowed("E_RIGHT", "{actor} has a part in this dialogue; somebody else decides", actor=actor)
-    values = {"state": outcome, "decided_by": actor, "reason": reason}
-    decided = transaction.run(
-        update(appeals).where(appeals.c.id == number).values(values).returning(appeals)
-    ).one()
+    settled = update(appeals).where(appeals.c.id == number).returning(appeals)
+    settled = settled.values(state=outcome, decided_by=actor, reason=reason)
+    decided = transaction.run(settled).one()
     refresh(transaction, (row.dialogue,))
     transaction.log(actor, "appeal.decide", f"appeal {number}", outcome=outcome)
     presence = {row.code: outcome == "upheld"}

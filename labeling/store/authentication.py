@@ -246,9 +246,8 @@ def _key(identity: Identity) -> tuple[ColumnElement[bool], ...]:
 
 
 def _find(transaction: Transaction, identity: Identity) -> str | None:
-    account: str | None = transaction.run(
-        select(identities.c.account).where(*_key(identity))
-    ).scalar_one_or_none()
+    query = select(identities.c.account).where(*_key(identity))
+    account: str | None = transaction.run(query).scalar_one_or_none()
     return account
 
 

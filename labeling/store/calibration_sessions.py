@@ -11,7 +11,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Row, func, select
 
 from dialint.detector.records import Dialogue, Record
 from dialint.labeling.annotation import Annotation, judged_turns
@@ -58,6 +58,11 @@ class Session(NamedTuple):
     is_over: bool
     newest: int
 
+    @property
+    def names(self) -> list[str]:
+        """Of the members."""
+        return [member.name for member in self.members]
+
 
 class SessionNote(Record):
     """What came out of the discussion, by the lead who wrote it last."""
@@ -81,29 +86,28 @@ class SessionAnswers(NamedTuple):
 def list_sessions(transaction: Transaction, actor: str) -> tuple[Session, ...]:
     """The sessions that the actor is a member of, or all of them for a lead; newest first."""
     account = get_account(transaction, actor)
-    rows = transaction.run(select(projects).order_by(projects.c.created_ms.desc(), projects.c.id))
-    sessions = [
-        _session(transaction, row, project)
-        for row in rows
-        if (project := Project.model_validate_json(row.content)).purpose == "calibration"
-    ]
-    if has_permission(account, "plan"):
-        return tuple(sessions)
-    return tuple(one for one in sessions if actor in [member.name for member in one.members])
+    rows = transaction.run(select(projects).order_by(projects.c.created_ms.desc(), projects.c.id)).all()
+    sessions = (_load_session(transaction, row) for row in rows)
+    is_lead = has_permission(account, "plan")
+    return tuple(each for each in sessions if each and (is_lead or actor in each.names))
 
 
-def _session(transaction: Transaction, row: Any, project: Project) -> Session:
+def _load_session(transaction: Transaction, row: Row[Any]) -> Session | None:
+    """The session of a row of ``projects``, or none."""
+    project = Project.model_validate_json(row.content)
+    if project.purpose != "calibration":
+        return None
     columns = annotation_rows.c
     n, newest = func.count(columns.task.distinct()).label("n"), func.max(columns.id).label("newest")
     answered = select(columns.labeler, n, newest).where(columns.project == project.id)
     rows = transaction.run(answered.group_by(columns.labeler)).all()
     by_person = {each.labeler: each.n for each in rows}
-    n_items = transaction.run(
-        select(func.count()).where(
-            tasks.c.project == project.id, tasks.c.pool == "main", tasks.c.state != "withdrawn"
-        )
-    ).scalar_one()
-    names = dict.fromkeys((*project.members, *_list_skilled(transaction, project), *by_person))
+    is_item = (tasks.c.project == project.id, tasks.c.pool == "main", tasks.c.state != "withdrawn")
+    n_items = transaction.run(select(func.count()).where(*is_item)).scalar_one()
+    names = {*project.members, *by_person}
+    if project.skills and not project.members:
+        active = transaction.run(select(accounts).where(accounts.c.status == "active"))
+        names |= {each.id for each in active if set(project.skills) <= set(json.loads(each.skills))}
     members = tuple(Member(name, by_person.get(name, 0)) for name in sorted(names))
     is_done = n_items > 0 and all(member.answered >= n_items for member in members)
     is_closed = row.state == "closed"
@@ -113,24 +117,16 @@ def _session(transaction: Transaction, row: Any, project: Project) -> Session:
     )  # fmt: skip
 
 
-def _list_skilled(transaction: Transaction, project: Project) -> list[str]:
-    """Those who have the skills of a session that names no members."""
-    if project.members or not project.skills:
-        return []
-    rows = transaction.run(select(accounts.c.id, accounts.c.skills).where(accounts.c.status == "active"))
-    return [row.id for row in rows if set(project.skills) <= set(json.loads(row.skills))]
-
-
 def _require_results(transaction: Transaction, actor: str, name: str) -> tuple[Account, Session]:
     """The account and the session, if the actor may see its results."""
     account = require_permission(transaction, actor, "label")
-    project = get_project(transaction, name)
-    if project.purpose != "calibration":
-        raise StoreRefused("E_PROJECT", "{name}: not a calibration session", name=name)
+    get_project(transaction, name)
     row = transaction.run(select(projects).where(projects.c.id == name)).one()
-    session = _session(transaction, row, project)
+    session = _load_session(transaction, row)
+    if session is None:
+        raise StoreRefused("E_PROJECT", "{name}: not a calibration session", name=name)
     if not has_permission(account, "plan"):
-        if actor not in [member.name for member in session.members]:
+        if actor not in session.names:
             raise NotAllowed("E_RIGHT", "{actor} is no member of {name}", actor=actor, name=name)
         if not session.is_over:
             raise NotAllowed(
@@ -155,12 +151,9 @@ def load_answers(transaction: Transaction, actor: str, name: str) -> SessionAnsw
         .order_by(annotation_rows.c.id)
     ).all()
     record_bulk_read(transaction, actor, name, "answers")
-    pseudonyms = {
-        member.name: member.name
-        if has_permission(account, "plan") or member.name == actor
-        else f"member {number}"
-        for number, member in enumerate(session.members, 1)
-    }
+    pseudonyms = {name: f"member {number}" for number, name in enumerate(session.names, 1)} | {actor: actor}
+    if has_permission(account, "plan"):
+        pseudonyms = {name: name for name in session.names}
     views = {
         row.dialogue: view_for_account(transaction, account, session.project, row.dialogue)
         for row in rows

@@ -113,13 +113,11 @@ def list_dialogues(
 ) -> tuple[CoachedDialogue, ...]:
     """The dialogues of an agent in ``[since_ms, until_ms)``, newest first."""
     require_own_or_plan(transaction, actor, agent)
-    mine = and_(
-        dialogue_index.c.agent == cut_name(agent), *span_conditions(dialogue_index.c, since_ms, until_ms)
-    )
+    span = span_conditions(dialogue_index.c, since_ms, until_ms)
+    mine = and_(dialogue_index.c.agent == cut_name(agent), *span)
     names = ("number", "dialogue", "at_ms", "status", "quality", "reviewed_errors", "team", "review")
-    columns = [dialogue_index.c[name] for name in names]
-    newest = select(*columns).where(mine).order_by(dialogue_index.c.number.desc()).limit(MAX_DIALOGUES)
-    rows = transaction.run(newest).all()
+    newest = select(*(dialogue_index.c[name] for name in names)).where(mine).limit(MAX_DIALOGUES)
+    rows = transaction.run(newest.order_by(dialogue_index.c.number.desc())).all()
     columns = [finding_index.c[name] for name in ("number", "code", "severity", "decision", "suggestion")]
     joined = select(*columns).join(dialogue_index, dialogue_index.c.number == finding_index.c.number)
     listed = joined.where(mine, finding_index.c.number >= (rows[-1].number if rows else 0))
@@ -211,15 +209,13 @@ def read_confirmed(
     query = select(dialogues.c.id).where(dialogues.c.id.in_(requested), dialogues.c.agent == agent)
     if len(set(transaction.run(query).scalars())) != len(requested):
         raise NotAllowed("E_RIGHT", "a dialogue is not this agent's, or there is none")
-    numbers = select(finding_index, dialogue_index.c.dialogue).join(
-        dialogue_index, dialogue_index.c.number == finding_index.c.number
-    )
-    numbers = numbers.where(
+    listed = select(finding_index, dialogue_index.c.dialogue).where(
+        dialogue_index.c.number == finding_index.c.number,
         dialogue_index.c.dialogue.in_(requested),
         finding_index.c.decision.in_(("confirmed", "changed", "added")),
     )
     rows: dict[str, list[Any]] = defaultdict(list)
-    for row in transaction.run(numbers.order_by(finding_index.c.turn, finding_index.c.place)):
+    for row in transaction.run(listed.order_by(finding_index.c.turn, finding_index.c.place)):
         rows[row.dialogue].append(row)
     if has_permission(account, "plan"):
         record_read(transaction, actor, requested, "verdict", "answers")
@@ -373,4 +369,4 @@ def list_notes(transaction: Transaction, actor: str, agent: str, n: int = MAX_NO
 
 
 def _record(row: Row[Any]) -> Note:
-    return Note(**{name: getattr(row, name) for name in Note._fields})
+    return Note(*(getattr(row, name) for name in Note._fields))

@@ -104,9 +104,8 @@ def add_verdicts(
     stored = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
     if missing := sorted(set(ids) - stored):
         raise StoreRefused("E_VERDICT", "{n} verdicts of dialogues that are not in the store", n=len(missing))
-    query = select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.sha256).where(
-        verdicts.c.dialogue.in_(ids)
-    )
+    columns = (verdicts.c.dialogue, verdicts.c.release, verdicts.c.sha256)
+    query = select(*columns).where(verdicts.c.dialogue.in_(ids))
     existing = {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)}
     new, changed = _select_new(rows, existing)
     for name, release in () if replace else changed:
@@ -144,21 +143,14 @@ def put_scored(
     turn that an annotation, label, gold, appeal or task is about, and nobody may have answered about the
     whole, or be at it."""
     rows = {each.id: _dialogue_row(each, transaction.now_ms) for each in new_dialogues}
-    columns = (dialogues.c.id, dialogues.c.sha256, dialogues.c.created_ms, dialogues.c.content)
     ids = _validate_ids(list(rows))
     # PostgreSQL: who takes a task or answers waits until the content is replaced.
     own_tasks = select(tasks.c.id).where(tasks.c.dialogue.in_(ids)).order_by(tasks.c.id)
     transaction.run(own_tasks.with_for_update(key_share=True))
-    query = select(*columns).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id)
-    changed = {
-        row.id: row
-        for row in transaction.run(query.with_for_update())
-        if row.sha256 != rows[row.id]["sha256"]
-    }
-    new_by_id, answered = (
-        {each.id: each for each in new_dialogues},
-        _answered_turns(transaction, list(changed)),
-    )
+    query = select(dialogues).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id).with_for_update()
+    changed = {row.id: row for row in transaction.run(query) if row.sha256 != rows[row.id]["sha256"]}
+    new_by_id = {each.id: each for each in new_dialogues}
+    answered = _answered_turns(transaction, list(changed))
     kept = tuple(
         name
         for name, row in changed.items()
@@ -197,12 +189,10 @@ def _answered_turns(transaction: Transaction, ids: Sequence[str]) -> dict[str, s
 
 def _is_same_until(old: Dialogue, new: Dialogue, turns: set[int | None]) -> bool:
     """Whether two dialogues are the same up to the last of these turns."""
-    if not turns:
-        return True
     numbers = [turn for turn in turns if turn is not None]
     if len(numbers) < len(turns):
         return False
-    until = max(numbers)
+    until = max(numbers, default=-1)
     one, other = ([turn for turn in each.turns if turn.index <= until] for each in (old, new))
     return one == other
 
@@ -384,7 +374,7 @@ def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Labe
 
 @read_operation("review")
 def list_labels(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
-    """The labels of a dialogue, by turn, code and method; for reviewers and up."""
+    """The labels of a dialogue, by turn, code and method."""
     stored = load_labels(transaction, dialogue)
     if stored:
         record_read(transaction, actor, dialogue, "labels")
@@ -393,12 +383,10 @@ def list_labels(transaction: Transaction, actor: str, dialogue: str) -> tuple[La
 
 def load_labels(transaction: Transaction, dialogue: str) -> tuple[Label, ...]:
     """As `list_labels`, without recording the reading; permissions are checked by the caller."""
-    rows = select(labels).where(labels.c.dialogue == dialogue)
-    names = ("turn", "code", "probability", "method", "n_labelers", "start", "end")
-    return tuple(
-        Label(dialogue_id=dialogue, **{name: getattr(row, name) for name in names})
-        for row in transaction.run(rows.order_by(labels.c.turn, labels.c.code, labels.c.method))
-    )
+    columns = [column for column in labels.c if column.name in Label.model_fields]
+    rows = select(labels.c.dialogue.label("dialogue_id"), *columns).where(labels.c.dialogue == dialogue)
+    ordered = transaction.run(rows.order_by(labels.c.turn, labels.c.code, labels.c.method))
+    return tuple(Label(**row) for row in ordered.mappings())
 
 
 def list_labelled_codes(transaction: Transaction, dialogues: Collection[str]) -> set[tuple[str, int, str]]:

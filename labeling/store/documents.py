@@ -85,14 +85,8 @@ def save_version(
     number = 0 if newest is None else newest.version
     if number != expected:
         assert newest is not None
-        raise Conflict(
-            "version {number} of {name} was saved by {author}",
-            (_record(newest),),
-            text,
-            number=number,
-            name=name,
-            author=newest.author,
-        )
+        theirs, said = (_record(newest),), {"number": number, "name": name, "author": newest.author}
+        raise Conflict("version {number} of {name} was saved by {author}", theirs, text, **said)
     row = {
         "kind": kind, "name": name, "version": number + 1, "content": text, "author": actor,
         "reason": reason, "at_ms": transaction.now_ms,
@@ -116,11 +110,9 @@ def publish(transaction: Transaction, actor: str, kind: Kind, name: str, version
         elif parse_policy(row.content).policy != name:
             raise ConfigError("E_POLICY", "the text calls the policy otherwise than {name}", name=name)
     except ConfigError as error:
+        reason = error.text
         raise StoreRefused(
-            "E_DOCUMENT",
-            "version {version} cannot be published: {reason}",
-            version=version,
-            reason=error.text,
+            "E_DOCUMENT", "version {version} cannot be published: {reason}", version=version, reason=reason
         ) from None
     if row.published_ms is not None:
         return _record(row)
@@ -164,8 +156,7 @@ def load_version(transaction: Transaction, actor: str, kind: Kind, name: str, ve
 @read_operation("plan")
 def load_published(transaction: Transaction, actor: str, kind: Kind) -> dict[str, str]:
     """The published texts of a kind, by name."""
-    columns = (documents.c.name, documents.c.content)
-    marked = select(*columns).where(documents.c.kind == kind, documents.c.published_ms.is_not(None))
+    marked = select(documents).where(documents.c.kind == kind, documents.c.published_ms.is_not(None))
     return {row.name: row.content for row in transaction.run(marked.order_by(documents.c.name))}
 
 
@@ -184,8 +175,7 @@ _parse_published = lru_cache(4)(parse_taxonomy)
 @read_operation("review")
 def load_policies(transaction: Transaction, actor: str, names: Sequence[str]) -> dict[str, PublishedText]:
     """The published versions of the policies with these names, for those who review findings of them."""
-    columns = (documents.c.name, documents.c.version, documents.c.content)
-    marked = select(*columns).where(documents.c.kind == "policy", documents.c.published_ms.is_not(None))
+    marked = select(documents).where(documents.c.kind == "policy", documents.c.published_ms.is_not(None))
     rows = transaction.run(marked.where(documents.c.name.in_(names)))
     return {row.name: PublishedText(version=row.version, text=row.content) for row in rows}
 
@@ -195,8 +185,7 @@ def find_policy_version(transaction: Transaction, actor: str, name: str, rules: 
     """The newest version of a policy that has the `rules` with this fingerprint (`Policy.fingerprint`), as a
     verdict records it; none if no version has them. For those who review findings of it.
     """
-    columns = (documents.c.version, documents.c.content)
-    own = select(*columns).where(documents.c.kind == "policy", documents.c.name == name)
+    own = select(documents).where(documents.c.kind == "policy", documents.c.name == name)
     newest = own.order_by(documents.c.version.desc()).limit(MAX_COMPARED)
     for row in transaction.run(newest):
         if _fingerprint_rules(row.content) == rules:

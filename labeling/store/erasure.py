@@ -107,11 +107,9 @@ def find_dialogues(
     Raises:
         StoreRefused: no condition is given, or more than 1,000 ids.
     """
-    if len(ids) > MAX_PER_CALL:
-        raise StoreRefused(
-            "E_BATCH", "{n} dialogues in one call, at most {most}", n=len(ids), most=MAX_PER_CALL
-        )
-    columns = dialogues.c
+    n, columns = len(ids), dialogues.c
+    if n > MAX_PER_CALL:
+        raise StoreRefused("E_BATCH", "{n} dialogues in one call, at most {most}", n=n, most=MAX_PER_CALL)
     conditions: list[ColumnElement[bool]] = [columns.id.in_(ids)] if ids else []
     conditions += [] if agent is None else [columns.agent == agent]
     conditions += [] if channel is None else [columns.channel == channel]
@@ -130,12 +128,7 @@ def find_dialogues(
 
 @read_operation()
 def preview(transaction: Transaction, actor: str, ids: Sequence[str]) -> dict[str, int]:
-    """How many rows of each table `erase` would delete now; nothing is changed.
-
-    Raises:
-        NotAllowed: the actor is no admin, or spoke in one of the dialogues.
-        StoreRefused: a dialogue is not in the store.
-    """
+    """How many rows of each table `erase`, which raises the same, would delete now; nothing is changed."""
     _check(transaction, actor, ids, "preview")
     counts = {}
     for table, condition in _conditions(ids).items():
@@ -250,11 +243,9 @@ def _check(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
     select_ids = select(dialogues.c.id).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id)
     if transaction.writes:  # whoever saves an answer or a draft meanwhile waits, and finds the dialogue gone
         select_ids = select_ids.with_for_update(key_share=True)
-    stored = set(transaction.run(select_ids).scalars())
-    if missing := sorted(set(ids) - stored):
-        raise StoreRefused(
-            "E_ERASE", "{name!r}: there is no such dialogue; nothing was erased", name=missing[0][:80]
-        )
+    if missing := sorted({*ids} - {*transaction.run(select_ids).scalars()}):
+        name = missing[0][:80]
+        raise StoreRefused("E_ERASE", "{name!r}: there is no such dialogue; nothing was erased", name=name)
     require_not_own(transaction, account, *ids)
     query = select(task_rows).where(task_rows.c.dialogue.in_(ids)).order_by(task_rows.c.id)
     return transaction.run(query.with_for_update() if transaction.writes else query).all()

@@ -48,9 +48,8 @@ def decide_case(
             applicable, or as for `submit`.
     """
     if not 0 < len(reason.strip()) <= MAX_CHARACTERS or "\x00" in reason:
-        raise StoreRefused(
-            "E_DECISION", "a decision needs a reason of 1 to {most} characters", most=MAX_CHARACTERS
-        )
+        most = MAX_CHARACTERS
+        raise StoreRefused("E_DECISION", "a decision needs a reason of 1 to {most} characters", most=most)
     row = lock_task(transaction, task)
     project = get_project(transaction, row.project)
     if project.purpose != "adjudication" or row.turn is None:
@@ -81,11 +80,7 @@ class Case(Record):
 
 @read_operation("decide")
 def load_case(transaction: Transaction, actor: str, task: int) -> Case:
-    """A case with all annotations and labels of its dialogue; for any expert.
-
-    Raises:
-        NotAllowed: the actor does not decide, or there is no such task for experts.
-    """
+    """A case with all annotations and labels of its dialogue; raises `NotAllowed` if there is none."""
     seen = view_task(transaction, actor, task)
     if get_project(transaction, seen.project).purpose != "adjudication":
         raise NotAllowed("E_RIGHT", "only tasks of adjudication are shown with all answers")

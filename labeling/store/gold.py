@@ -6,7 +6,6 @@ doubt that good labelers contradict. Such gold is reported and never dropped: an
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from sqlalchemy import Row, insert, select, update
 
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.readers.tables import read_table
-from dialint.detector.records import Dialogue, Example
+from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.store import dialogues, tasks
@@ -65,10 +64,12 @@ def import_synthetic(
     names: list[str] = []
     for start in range(0, len(known), MAX_PER_CALL):
         batch = known[start : start + MAX_PER_CALL]
-        pair_ids = [_pair_id(example) for example in batch]
-        rows = [row for example in batch for row in _make_gold(example, codes[_pair_id(example)])]
-        renamed = [pseudonymous_dialogue(example) for example in batch]
-        new = [dialogue.id for dialogue in renamed]
+        new = [f"d-{compute_sha256(f'control {example.dialogue.id}')[:12]}" for example in batch]
+        pair_ids, rows = [_pair_id(example) for example in batch], list[Gold]()
+        for name, pair, example in zip(new, pair_ids, batch, strict=True):
+            rows += _make_gold(example, name, codes[pair])
+        named = zip(new, batch, strict=True)
+        renamed = [example.dialogue.model_copy(update={"id": name}) for name, example in named]
         dialogues.add(store, actor, renamed)
         _insert_gold(store, actor, rows, dict(zip(new, pair_ids, strict=True)))
         if project is not None:
@@ -81,22 +82,15 @@ def _pair_id(example: Example) -> str:
     return compute_sha256(example.pair or example.dialogue.id)[:16]
 
 
-def pseudonymous_dialogue(example: Example) -> Dialogue:
-    """The dialogue under a pseudonymous id, which is a function of its id."""
-    number = hashlib.sha256(f"control {example.dialogue.id}".encode()).hexdigest()[:12]
-    return example.dialogue.model_copy(update={"id": f"d-{number}"})
-
-
-def _make_gold(example: Example, codes: set[str]) -> list[Gold]:
+def _make_gold(example: Example, name: str, codes: set[str]) -> Iterator[Gold]:
+    """The gold of an example, whose dialogue is stored under this name."""
     labels = {(label.turn, label.code): label for label in example.labels}
     questions = {(turn, code) for turn in judged_turns(example.dialogue) for code in codes} | set(labels)
-    item: dict[str, Any] = {"dialogue": pseudonymous_dialogue(example).id, "source": "injected"}
-    rows = []
     for turn, code in sorted(questions):
         label = labels.get((turn, code))
         present, reason = (False, None) if label is None else (label.probability == 1.0, label.method)
-        rows.append(Gold(**item, turn=turn, code=code, present=present, reason=reason))
-    return rows
+        item = {"dialogue": name, "turn": turn, "code": code, "source": "injected"}
+        yield Gold.model_validate({**item, "present": present, "reason": reason})
 
 
 @write_operation("plan")
@@ -155,12 +149,8 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
 
 @write_operation()
 def restore_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
-    """Use a retired dialogue as a control task again; return how many of its gold labels were retired.
-
-    Raises:
-        NotAllowed: the actor does not plan, or spoke in the dialogue.
-        StoreRefused: there is no retired gold on the dialogue.
-    """
+    """Use a retired dialogue as a control task again; return how many of its gold labels were retired. Raises
+    as `retire_gold`."""
     require_not_own(transaction, require_permission(transaction, actor, "plan"), dialogue)
     is_retired = (gold.c.dialogue == dialogue) & gold.c.retired
     updated = transaction.run(update(gold).where(is_retired).values(retired=False))
@@ -176,13 +166,10 @@ def restore_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
 def _offer_again(transaction: Transaction, dialogue: str) -> None:
     """Put the withdrawn control tasks on a dialogue back into their queues, unless gold of it is in doubt."""
     doubted = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
-    if transaction.run(doubted).first() is not None:
-        return
-    withdrawn = select(task_rows.c.id).where(
-        task_rows.c.dialogue == dialogue, task_rows.c.pool == "control", task_rows.c.wanted == 0
-    )
-    for task in transaction.run(withdrawn.order_by(task_rows.c.id)).scalars().all():
-        update_task(transaction, lock_task(transaction, task), wanted=ENDLESS)
+    if transaction.run(doubted).first() is None:
+        withdrawn = select(task_rows.c.id).filter_by(dialogue=dialogue, pool="control", wanted=0)
+        for task in transaction.run(withdrawn.order_by(task_rows.c.id)).scalars().all():
+            update_task(transaction, lock_task(transaction, task), wanted=ENDLESS)
 
 
 def has_gold(transaction: Transaction) -> bool:
@@ -192,7 +179,7 @@ def has_gold(transaction: Transaction) -> bool:
 
 @read_operation("decide")
 def list_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
-    """List gold labels by dialogue, turn and code; for experts and up, as they reveal the answers."""
+    """List gold labels by dialogue, turn and code, which reveal the answers."""
     record_bulk_read(transaction, actor, None, "gold")
     rows = select(gold).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     if not retired:
@@ -202,7 +189,7 @@ def list_gold(transaction: Transaction, actor: str, *, retired: bool = False) ->
 
 @read_operation("decide")
 def list_doubted(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
-    """List gold labels in doubt by dialogue, turn and code; for experts and up."""
+    """List gold labels in doubt by dialogue, turn and code."""
     rows = select(gold).where(gold.c.doubt.is_not(None)).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     doubted = tuple(map(_to_gold, transaction.run(rows)))
     record_read(transaction, actor, {one.dialogue for one in doubted}, "gold")
@@ -235,7 +222,7 @@ def decide_gold(
 
 
 def _to_gold(row: Row[Any]) -> Gold:
-    return Gold(**{name: getattr(row, name) for name in Gold.model_fields})
+    return Gold.model_validate(row, from_attributes=True)
 
 
 class GoldCounts(NamedTuple):

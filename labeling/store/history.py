@@ -100,9 +100,8 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
     dialogue = require_dialogue(transaction, account, name)
     of_verdicts = select(verdicts.c.created_ms, verdicts.c.content).where(verdicts.c.dialogue == name)
     rows = transaction.run(of_verdicts.order_by(verdicts.c.created_ms, verdicts.c.release)).all()
-    objections = transaction.run(
-        select(appeals).where(appeals.c.dialogue == name).order_by(appeals.c.id)
-    ).all()
+    of_appeals = select(appeals).where(appeals.c.dialogue == name).order_by(appeals.c.id)
+    objections = transaction.run(of_appeals).all()
     stored_labels = load_labels(transaction, name)
     kinds: list[ReadKind] = ["dialogue"]
     kinds += ["verdict"] if rows or objections else []
@@ -130,10 +129,9 @@ def _list_entries(transaction: Transaction, name: str) -> tuple[LogEntry, ...]:
     """The newest entries about a dialogue, its tasks, annotations and appeals."""
     subjects = [name]
     for kind, table in (("task", tasks), ("annotation", annotation_rows), ("appeal", appeals)):
-        numbers = transaction.run(
-            select(table.c.id).where(table.c.dialogue == name).order_by(table.c.id.desc())
-        )
-        subjects += [f"{kind} {number}" for number in numbers.scalars().fetchmany(MAX_ENTRIES)]
+        newest = select(table.c.id).where(table.c.dialogue == name).order_by(table.c.id.desc())
+        numbers = transaction.run(newest.limit(MAX_ENTRIES)).scalars()
+        subjects += [f"{kind} {number}" for number in numbers]
     query = select(audit).where(audit.c.subject.in_(subjects)).order_by(audit.c.id.desc()).limit(MAX_ENTRIES)
     return tuple(map(_to_entry, transaction.run(query)))
 
@@ -222,8 +220,7 @@ def list_entries(
     until_ms: int | None = None,
 ) -> LogPage:
     """Entries of one account, of actions that begin with `action`, and within [since_ms, until_ms), as far as
-    these are given.
-    """
+    these are given."""
     conditions = [] if account is None else [audit.c.account == account]
     conditions += [] if action is None else [audit.c.action.startswith(action, autoescape=True)]
     conditions += [] if since_ms is None else [audit.c.at_ms >= since_ms]

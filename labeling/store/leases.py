@@ -148,10 +148,11 @@ def _claim(
     if len(held) >= at_once:
         return _to_lease(transaction, account.id, held[0], held[0].lease_token, held[0].expires_ms)
     if pool == "main" and project.fair_share is not None:
-        n_held = sum(row.pool == pool for row in held)
-        if count_answered(transaction, account.id, project.id, pool) + n_held >= _max_answers(
-            transaction, project
-        ):
+        n_given = count_answered(transaction, account.id, project.id, pool)
+        states = count_by_state(transaction, project.id).items()
+        n_tasks = sum(n for (of, state), n in states if of == pool and state != "withdrawn")
+        most = max(1, math.ceil(project.fair_share * n_tasks * project.overlap - 1e-9))
+        if n_given + sum(row.pool == pool for row in held) >= most:
             return None
     row = find_next_open(transaction, account, project, pool)
     while row is not None and row.why == APPEAL and not is_independent(transaction, account, row.dialogue):
@@ -180,13 +181,8 @@ def _exclude(transaction: Transaction, account: Account, project: Project, row: 
 def require_part(account: Account, project: Project, pool: str) -> None:
     """Raise `NotAllowed` unless role and status still let the account answer in this pool of the project."""
     if (right := REQUIRED_PERMISSION.get(project.purpose)) and not has_permission(account, right):
-        raise NotAllowed(
-            "E_RIGHT",
-            "{account} has no right to {right}, which {project} is for",
-            account=account.id,
-            right=right,
-            project=project.id,
-        )
+        values = {"account": account.id, "right": right, "project": project.id}
+        raise NotAllowed("E_RIGHT", "{account} has no right to {right}, which {project} is for", **values)
     if account.status == "training" and pool in ("main", "control"):
         raise NotAllowed(
             "E_POOL", "{account} is in training and has no part in the main pool yet", account=account.id
@@ -205,13 +201,6 @@ def _validate_pool(account: Account, project: Project, pool: Pool) -> None:
         raise NotAllowed(
             "E_SKILL", "{account} lacks {skills}", account=account.id, skills=", ".join(sorted(missing))
         )
-
-
-def _max_answers(transaction: Transaction, project: Project) -> int:
-    states = count_by_state(transaction, project.id).items()
-    n_tasks = sum(n for (pool, state), n in states if pool == "main" and state != "withdrawn")
-    wanted = n_tasks * project.overlap
-    return max(1, math.ceil((project.fair_share or 1.0) * wanted - 1e-9))
 
 
 def _start_lease(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> Lease:
@@ -277,12 +266,7 @@ def skip(transaction: Transaction, actor: str, task: int, token: int, reason: st
 
 
 def lock_held_task(transaction: Transaction, actor: str, task: int, token: int) -> Row[Any]:
-    """Lock and return the task's row if the actor's lease of it is valid.
-
-    Raises:
-        StaleLease: the lease expired, was released, or has another token.
-        DialogueMissing: there is no such task.
-    """
+    """As `lock_task_and_lease`; raises `StaleLease` unless the actor's lease is valid."""
     row, is_held = lock_task_and_lease(transaction, actor, task, token)
     require_held(task, is_held=is_held)
     return row

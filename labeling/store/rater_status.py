@@ -99,20 +99,19 @@ class Accuracy:
     def balanced(self) -> float | None:
         """Mean of the shares of hits and of passes, in [0, 1]; one of them where the other has no questions;
         none without any. Most turns are clean, so plain accuracy would favor labelers who mark nothing."""
-        return _mean((self.hits, self.n_present), (self.passes, self.n_absent), lower=False)
+        shares = [k / n for k, n in self._counts if n]
+        return sum(shares) / len(shares) if shares else None
 
     @property
     def least_balanced(self) -> float:
         """Lower limit of `balanced`: the mean of the lower Wilson limits of both shares (each 97.5 %, so the
         mean is conservative); 0 where one of them has no questions."""
-        if not (self.n_present and self.n_absent):
-            return 0.0
-        return _mean((self.hits, self.n_present), (self.passes, self.n_absent), lower=True) or 0.0
+        limits = [wilson_interval(k, n)[0] if n else 0.0 for k, n in self._counts]
+        return sum(limits) / 2 if self.n_present and self.n_absent else 0.0
 
-
-def _mean(*shares: tuple[int, int], lower: bool) -> float | None:
-    values = [wilson_interval(k, n)[0] if lower else k / n for k, n in shares if n]
-    return sum(values) / len(values) if values else None
+    @property
+    def _counts(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        return (self.hits, self.n_present), (self.passes, self.n_absent)
 
 
 def measure_accuracy(answers: Iterable[GradedAnswer]) -> Accuracy:
@@ -241,10 +240,9 @@ def set_rules(transaction: Transaction, actor: str, rules: Rules) -> None:
 
 
 def load_rules(transaction: Transaction) -> Rules:
-    """As `get_rules`; permissions are checked by the caller. Rules that are no more are passed over."""
+    """As `get_rules`; permissions are checked by the caller."""
     stored = transaction.run(select(settings.c.content).where(settings.c.name == NAME)).scalar_one_or_none()
-    content: dict[str, Any] = {} if stored is None else json.loads(stored)
-    return Rules(**{name: value for name, value in content.items() if name in Rules.model_fields})
+    return Rules() if stored is None else Rules.model_validate_json(stored)
 
 
 Action = Literal["keep", "retrain", "suspend", "admit"]

@@ -181,13 +181,11 @@ def _select_keys(
     order = [number.desc()]
     if is_likely:
         order.insert(0, query.selected_columns.probability.desc())
-    if after is not None:
-        key = (
-            tuple_(query.selected_columns.probability, number) < tuple(after)
-            if is_likely
-            else number < after.number
-        )
-        query = query.having(key) if is_likely and wanted.is_of_findings else query.where(key)
+    if after is not None and not is_likely:
+        query = query.where(number < after.number)
+    elif after is not None:
+        key = tuple_(query.selected_columns.probability, number) < tuple(after)
+        query = query.having(key) if wanted.is_of_findings else query.where(key)
     if terms:
         query = query.where(number.in_(select_matches(terms, is_sqlite=is_sqlite)))
     return query.where(*_conditions(wanted, columns)).order_by(*order)
@@ -235,12 +233,9 @@ def search(
 
 def _load_hits(transaction: Transaction, numbers: Sequence[int], terms: Sequence[Term]) -> tuple[Hit, ...]:
     findings: dict[int, list[HitFinding]] = {}
-    names = list(HitFinding.model_fields)
-    columns = finding_index.c
-    query = select(columns.number, *(columns[name] for name in names)).where(columns.number.in_(numbers))
-    for row in transaction.run(query.order_by(columns.number, columns.place)):
-        values = {name: getattr(row, name) for name in names}
-        findings.setdefault(row.number, []).append(HitFinding(**values))
+    query = select(finding_index).where(finding_index.c.number.in_(numbers))
+    for row in transaction.run(query.order_by(finding_index.c.number, finding_index.c.place)):
+        findings.setdefault(row.number, []).append(HitFinding.model_validate(row, from_attributes=True))
     rows = transaction.run(select(dialogue_index).where(dialogue_index.c.number.in_(numbers)))
     by_number = {row.number: row for row in rows}
     ids = [row.dialogue for row in by_number.values()]
@@ -293,9 +288,8 @@ def count(transaction: Transaction, actor: str, wanted: Search) -> Count:
     if wanted.text.strip() and not terms:
         return Count(n=0, exact=True)
     if wanted.is_empty:
-        return Count(
-            n=transaction.run(select(func.count()).select_from(dialogue_index)).scalar_one(), exact=True
-        )
+        every = select(func.count()).select_from(dialogue_index)
+        return Count(n=transaction.run(every).scalar_one(), exact=True)
     newest = wanted.model_copy(update={"sort": "newest"})
     passed = _select_keys(newest, None, terms, is_sqlite=transaction.on_sqlite).limit(MAX_COUNTED + 1)
     n = transaction.run(select(func.count()).select_from(passed.subquery())).scalar_one()

@@ -212,9 +212,8 @@ def load_training_gold(transaction: Transaction, actor: str, task: int) -> tuple
     query = select(gold).where(gold.c.dialogue == row.dialogue, gold.c.doubt.is_(None))
     rows = transaction.run(query.order_by(gold.c.turn, gold.c.code)).all()
     record_read(transaction, actor, row.dialogue, "gold")
-    names = ("dialogue", "turn", "code", "present", "source", "reason")
     return tuple(
-        Gold(**{name: getattr(each, name) for name in names})
+        Gold.model_validate(each, from_attributes=True).model_copy(update={"retired": False})
         for each in rows
         if each.code in codes and row.turn in (None, each.turn)
     )

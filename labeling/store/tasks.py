@@ -108,9 +108,8 @@ def insert_tasks(transaction: Transaction, actor: str, target: Project, new: Seq
             for task in items.values()
         ]
         transaction.run(insert(tasks), rows)
-        paired = set(
-            transaction.run(select(pairs.c.dialogue).where(pairs.c.dialogue.in_(controls))).scalars()
-        )
+        known = select(pairs.c.dialogue).where(pairs.c.dialogue.in_(controls))
+        paired = set(transaction.run(known).scalars())
         if new_pairs := [{"dialogue": name, "pair": name} for name in sorted(controls - paired)]:
             transaction.run(insert(pairs), new_pairs)
         digest = compute_sha256(canonical_json([task.model_dump() for task in items.values()]))
@@ -144,12 +143,8 @@ def set_wanted(transaction: Transaction, actor: str, task: int, n: int) -> TaskS
 @read_operation("review")
 def count_tasks(transaction: Transaction, actor: str, project: str) -> dict[Pool, dict[TaskState, int]]:
     """How many tasks of a project are in each pool and state."""
-    counts_by_pool: dict[Pool, dict[TaskState, int]] = {
-        pool: dict.fromkeys(STATES, 0) for pool in get_args(Pool)
-    }
-    for (pool, state), n in count_by_state(transaction, project).items():
-        counts_by_pool[pool][state] = n
-    return counts_by_pool
+    counts = count_by_state(transaction, project)
+    return {pool: {state: counts.get((pool, state), 0) for state in STATES} for pool in get_args(Pool)}
 
 
 class TaskProgress(NamedTuple):
@@ -166,7 +161,7 @@ class TaskProgress(NamedTuple):
 def list_answered_tasks(transaction: Transaction, project: str) -> list[TaskProgress]:
     """The main-pool tasks of a project that have answers and are not withdrawn; the caller checks
     permissions."""
-    columns = [getattr(tasks.c, name) for name in TaskProgress._fields]
+    columns = [tasks.c[name] for name in TaskProgress._fields]
     is_answered = (tasks.c.project == project, tasks.c.pool == "main", tasks.c.answered > 0)
     rows = select(*columns).where(*is_answered, tasks.c.wanted > 0).order_by(tasks.c.id)
     return [TaskProgress(*tuple(row)) for row in transaction.run(rows)]

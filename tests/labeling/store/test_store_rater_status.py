@@ -1,7 +1,6 @@
 """Standing by the rules, the exam, and a ban whose work others do again."""
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import make
@@ -264,9 +263,3 @@ def test_counting_is_as_of_its_beginning(store: Store, monkeypatch: Any) -> None
     annotations.correct(store, "ben", int(last.id), "late", [])
     found += pages
     assert [one.id for one in found] == ["1", "2", "3", "4"]
-
-
-def test_stored_rules_that_are_no_more_are_passed_over() -> None:
-    stored = SimpleNamespace(scalar_one_or_none=lambda: '{"window": 7, "code_retrain_below": null}')
-    transaction: Any = SimpleNamespace(run=lambda _: stored)
-    assert rater_status.load_rules(transaction) == rater_status.Rules(window=7)
