@@ -39,7 +39,8 @@ class SeverityWeights(Record):
     S4: Value = 0.2
 
     def of(self, severity: Severity) -> float:
-        return {"S1": self.S1, "S2": self.S2, "S3": self.S3, "S4": self.S4}[severity]
+        weight: float = getattr(self, severity)
+        return weight
 
 
 class MinutesPerItem(Record):
@@ -199,20 +200,24 @@ def make_candidates(
     goes to the crowd. Findings of codes that no project asks about are listed in `unasked`."""
     minutes, severities = policy.minutes, project_codes.severities
     best = _most_probable(verdict, severities)
-    unread = _unread_share(verdict)
+    unread = (
+        1.0  # the share of turns in languages not covered, or about which the judge gave no usable answer
+    )
+    if verdict.status != "not_judged" and not verdict.judge_failures:
+        unread = 0.0 if verdict.judged_share is None else 1.0 - verdict.judged_share
     unaccepted = {
         (f.turn, f.code) for f in verdict.findings if f.code in severities and not policy.accepts(f)
     }
     without_work = Candidate(
-        verdict.dialogue_id,
-        None,
-        0.0,
-        minutes.review,
-        bool(best) or verdict.status == "not_judged",
-        permanent_random_number(seed, verdict.dialogue_id),
-        "nothing found",
-        len(best) - len(unaccepted),
-        tuple(dict.fromkeys(f.code for f in verdict.findings if f.code not in severities)),
+        dialogue=verdict.dialogue_id,
+        wanted=None,
+        value=0.0,
+        minutes=minutes.review,
+        flagged=bool(best) or verdict.status == "not_judged",
+        random_number=permanent_random_number(seed, verdict.dialogue_id),
+        reason="nothing found",
+        accepted=len(best) - len(unaccepted),
+        unasked=tuple(dict.fromkeys(f.code for f in verdict.findings if f.code not in severities)),
     )
     if verdict.status == "failed":
         reason = f"not judged: {verdict.failure}"
@@ -237,9 +242,10 @@ def make_candidates(
         reason = f"{unread:.0%} not judged: {' '.join(dict.fromkeys(causes))}"
         return [replace(without_work, wanted="review", value=unread * policy.not_judged_value, reason=reason)]
     if not uncertain:
-        unasked = without_work.unasked
-        reason = f"not asked: {' '.join(unasked)}" if unasked else without_work.reason
-        return [replace(without_work, reason="sure" if without_work.flagged else reason)]
+        reason = "sure" if without_work.flagged else without_work.reason
+        if without_work.unasked and not without_work.flagged:
+            reason = f"not asked: {' '.join(without_work.unasked)}"
+        return [replace(without_work, reason=reason)]
     candidates: list[Candidate] = []
     for kind, items in by_kind.items():
         if not items:
@@ -248,22 +254,17 @@ def make_candidates(
         candidate = replace(
             without_work,
             wanted=kind,
-            value=sum(item.value for item in items)
-            + (0.0 if candidates else unread * policy.not_judged_value),
+            value=sum(item.value for item in items),
             minutes=minutes.review if kind == "review" else minutes.crowd,
             reason=_summarise(items),
             has_own_codes=any(item.code not in other for item in items),
         )
-        candidates.append(replace(candidate, accepted=0, unasked=()) if candidates else candidate)
+        if candidates:  # the first one has what is of the dialogue as a whole
+            candidate = replace(candidate, accepted=0, unasked=())
+        else:
+            candidate = replace(candidate, value=candidate.value + unread * policy.not_judged_value)
+        candidates.append(candidate)
     return candidates
-
-
-def _unread_share(verdict: Verdict) -> float:
-    """The share of agents' turns in languages that the release does not cover, or about which the judge gave
-    no usable answer."""
-    if verdict.status == "not_judged" or verdict.judge_failures:
-        return 1.0
-    return 0.0 if verdict.judged_share is None else 1.0 - verdict.judged_share
 
 
 def permanent_random_number(seed: int, dialogue: str) -> float:
@@ -304,14 +305,10 @@ def _find_unflagged(
 
 def _summarise(uncertain: list[Uncertainty]) -> str:
     """The items of highest value, such as ``C1 0.91 turn 5``."""
-    ranked = sorted(uncertain, key=lambda item: (-item.value, item.turn, item.code))
-    parts = [
-        f"{item.code} {format_probability(item.probability)} turn {item.turn}"
-        for item in ranked[:MAX_IN_REASON]
-    ]
-    return ", ".join(parts) + (
-        f" and {len(uncertain) - MAX_IN_REASON} more" if len(uncertain) > MAX_IN_REASON else ""
-    )
+    ranked = sorted(uncertain, key=lambda item: (-item.value, item.turn, item.code))[:MAX_IN_REASON]
+    parts = (f"{each.code} {format_probability(each.probability)} turn {each.turn}" for each in ranked)
+    more = len(uncertain) - len(ranked)
+    return ", ".join(parts) + (f" and {more} more" if more else "")
 
 
 WORK: tuple[Fate, ...] = ("review", "crowd", "audit")
@@ -356,7 +353,8 @@ def allocate_day(
     everything = [*fresh, *late]
     minutes = policy.minutes
     costs: dict[Fate, float] = {"review": minutes.review, "crowd": minutes.crowd, "audit": minutes.audit}
-    rate = audit_rate(sum(not one.flagged for one in fresh), policy)
+    n_unflagged, reserved = sum(not one.flagged for one in fresh), policy.audit_share * policy.budget_minutes
+    rate = min(1.0, reserved / (minutes.audit * n_unflagged)) if n_unflagged else 0.0
     fates: dict[Work, Fate] = {
         (one.dialogue, "label"): "audit" for one in fresh if not one.flagged and one.random_number < rate
     }
@@ -370,40 +368,28 @@ def allocate_day(
     crowd_priorities = sorted(one.priority for one in everything if one.find(fates) == "crowd")
     routed = []
     for one in everything:
-        fate = one.find(fates) or _fate_without_work(one)
+        fate = one.find(fates)
+        if fate is None:
+            rest: Fate = "accept" if one.accepted else "clean"
+            fate = "later" if one.wanted else "unasked" if one.unasked else rest
         priority, reason = one.priority, one.reason
         if fate == "audit":
             # the priority of a random crowd task: a labeler must not recognise an audit by when it comes
-            share = min(one.random_number / rate, 1.0) if rate else 0.0
-            priority = share
+            priority = min(one.random_number / rate, 1.0) if rate else 0.0
             if crowd_priorities:
-                priority = crowd_priorities[int(share * (len(crowd_priorities) - 1))]
+                priority = crowd_priorities[int(priority * (len(crowd_priorities) - 1))]
             reason = f"at random, {rate:.6g} of the unflagged"
         routed.append(
             Routed(
-                one.dialogue,
-                fate,
-                costs.get(fate, 0.0),
-                one.value,
-                priority,
-                reason,
-                rate if fate == "audit" else None,
-                one.accepted if fate == "accept" else 0,
-                one.unasked,
+                dialogue=one.dialogue,
+                fate=fate,
+                minutes=costs.get(fate, 0.0),
+                value=one.value,
+                priority=priority,
+                reason=reason,
+                inclusion_probability=rate if fate == "audit" else None,
+                accepted=one.accepted if fate == "accept" else 0,
+                unasked=one.unasked,
             )
         )
     return routed
-
-
-def audit_rate(n_unflagged: int, policy: RoutingPolicy) -> float:
-    """The share of unflagged dialogues that the reserved minutes can read, 0 to 1."""
-    reserved = policy.audit_share * policy.budget_minutes
-    return min(1.0, reserved / (policy.minutes.audit * n_unflagged)) if n_unflagged else 0.0
-
-
-def _fate_without_work(one: Candidate) -> Fate:
-    if one.wanted:
-        return "later"
-    if one.unasked:
-        return "unasked"
-    return "accept" if one.accepted else "clean"

@@ -190,12 +190,8 @@ def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
         lambda transaction: load_sampling_frame(transaction, actor, config.project, config.design)
     )
     if not frame:
-        raise StoreRefused(
-            "E_SAMPLE",
-            "no dialogue is left for {design} in {project}",
-            design=config.design,
-            project=config.project,
-        )
+        values = {"design": config.design, "project": config.project}
+        raise StoreRefused("E_SAMPLE", "no dialogue is left for {design} in {project}", **values)
     sample = _sample(frame, config)
     why = f"{config.design}: {len(sample.indices)} of {len(frame)}, seed {config.seed}"
     new = [
@@ -219,6 +215,5 @@ def _sample(frame: list[SamplingUnit], config: SamplingConfig) -> Sample:
         strata = [tuple(getattr(row, column) for column in config.by) for row in frame]
         return sample_stratified(strata, config.n, generator)
     risk = np.fromiter((row.risk for row in frame), np.float64, len(frame))
-    return sample_weighted(
-        risk if config.design == "risk" else binary_entropy(-np.expm1(-risk)), config.n, generator
-    )
+    weights = risk if config.design == "risk" else binary_entropy(-np.expm1(-risk))
+    return sample_weighted(weights, config.n, generator)

@@ -2,9 +2,9 @@
 
 The operations are in the modules beside this one, by subject: `accounts` and `authentication`; `dialogues`,
 `search`, `history` and `erasure`; `projects`, `tasks`, `leases`, `task_view` and `annotations`; `gold`,
-`rater_status` and `calibration_sessions`; `appeals` and `expert_cases`; `insights`, `coaching` and
-`release_verdicts`; `documents`. Their records are in `records`, who may call them in
-`permissions`. A contract of import-linter keeps the app from everything else.
+`rater_status` and `calibration_sessions`; `appeals` and `expert_cases`; `insights` and `coaching`;
+`documents`. Their records are in `records`, who may call them in `permissions`. A contract of import-linter
+keeps the app from everything else.
 """
 
 from dialint.labeling.store.database.audit import Head, new_key, read_key, write_key

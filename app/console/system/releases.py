@@ -38,14 +38,14 @@ from dialint.detector.errors import DialintError
 from dialint.detector.statistics import clopper_pearson_interval
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.api import Store
-from dialint.labeling.store.records import Account
-from dialint.labeling.store.release_verdicts import (
-    MAX_DIALOGUES,
+from dialint.labeling.store.insights import (
+    MAX_COMPARED,
     Comparison,
     ReleaseCount,
     compare_releases,
     count_by_release,
 )
+from dialint.labeling.store.records import Account
 
 COUNT_TTL_S = 60.0
 
@@ -242,8 +242,8 @@ def _show_stored(compared: Comparison, first: str, second: str) -> None:
     n = ngettext("{n} dialogue", "{n} dialogues", compared.n_dialogues)
     text = _("{dialogues}; in {share} of them both find the same errors in the same turns.")
     st.markdown(safe_markdown(text.format(dialogues=n, share=share)))
-    if compared.n_dialogues == MAX_DIALOGUES:
-        st.caption(safe_markdown(_("The newest {n}.").format(n=show_number(MAX_DIALOGUES))))
+    if compared.n_dialogues == MAX_COMPARED:
+        st.caption(safe_markdown(_("The newest {n}.").format(n=show_number(MAX_COMPARED))))
     rows: list[tuple[Cell, ...]] = [
         (
             code_title(code, load_taxonomy()), show_number(one), show_number(two), show_number(both),

@@ -8,7 +8,7 @@ from sqlalchemy import event
 
 from dialint.labeling.store import annotations, dialogues, documents, history
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.release_verdicts import (
+from dialint.labeling.store.insights import (
     compare_releases,
     count_by_release,
 )
