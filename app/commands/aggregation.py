@@ -112,7 +112,7 @@ def calibration(
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """Give the same dialogues, blind, to everybody with a skill; the console shows the results."""
+    """Give the same dialogues, blind, to a group of people; the console shows the results."""
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.adjudication.calibration_session import start_session
 

@@ -1,8 +1,8 @@
 """Calibration sessions: a group answers the same dialogues blind; the report has agreement and rater biases.
 
-A session is a project of its own: as many answers a task as the group has people, and a skill that defines
-the group. Its report can be compared with an earlier session. Who may see it, and under which names, is
-decided by the store (`store.calibration_sessions`).
+A session is a project of its own, with as many answers a task as the group has people. Its report can be
+compared with an earlier session. Who may see it, and under which names, is decided by the store
+(`store.calibration_sessions`).
 
 On each question that others answered too, a person's difference is their own answer (1 or 0) minus the share
 of yes among the others; strict is above 0. Intervals are bootstrapped by dialogue, as turns of a dialogue are
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
@@ -92,15 +92,9 @@ def _compare_to_others(answers: CodeAnswers) -> Iterator[tuple[str, str, float, 
 
 
 def _bias(worker: str, code: str, rows: list[tuple[str, float, float]], rounds: int, seed: int) -> RaterBias:
-    dialogues, index = np.unique([dialogue for dialogue, _, _ in rows], return_inverse=True)
-    own = np.array([row[1] for row in rows])
-    others = np.array([row[2] for row in rows])
-    sums = np.column_stack(
-        [
-            np.bincount(index, own - others, minlength=len(dialogues)),
-            np.bincount(index, minlength=len(dialogues)).astype(float),
-        ]
-    )
+    _, index = np.unique([dialogue for dialogue, _, _ in rows], return_inverse=True)
+    own, others = np.array([row[1:] for row in rows]).T
+    sums = np.column_stack([np.bincount(index, own - others), np.bincount(index)])
     difference = bootstrap_estimate(
         sums, lambda resampled: ratio(resampled[:, 0], resampled[:, 1]), rounds, seed, limits=(-1.0, 1.0)
     )
@@ -115,10 +109,8 @@ class CalibrationConfig:
     """Name of the session; becomes a project."""
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """Codes or categories to ask."""
-    skill: str | None = None
-    """The group: everybody with this skill."""
-    members: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """The group by the names of its accounts, instead of a skill."""
+    members: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """The group: the names of its accounts."""
     dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Ids of the dialogues, instead of a sample."""
     n: Annotated[int, Field(ge=1)] = 20
@@ -162,21 +154,16 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
     people = tuple(
         account.id
         for account in accounts.list_accounts(store, actor)
-        if has_permission(account, "label")
-        and (account.id in config.members if config.members else config.skill in account.skills)
+        if account.id in config.members and has_permission(account, "label")
     )
-    if (config.skill is None) != bool(config.members):
-        raise ConfigError("E_OPTION", "name the group's --skill or its --members, and not both")
     if missing := set(config.members) - set(people):
         raise ConfigError("E_OPTION", "--members {name}: no account that may work", name=min(missing))
     if len(people) < 2:
-        group = "--members" if config.members else f"--skill {config.skill}"
-        raise ConfigError("E_OPTION", "{group}: a group needs at least two people who may work", group=group)
+        raise ConfigError("E_OPTION", "--members: a group needs at least two people")
     project = Project(
         id=config.name,
         codes=codes,
         purpose="calibration",
-        skills=() if config.skill is None else (config.skill,),
         members=config.members,
         overlap=len(people),
         most=len(people),
@@ -188,9 +175,8 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
         chosen = [NewTask(dialogue=name) for name in dict.fromkeys(config.dialogues)]
         n_tasks = add(store, actor, project.id, chosen)
     elif not n_tasks:
-        n_tasks = sample_tasks(
-            store, actor, SamplingConfig(project.id, config.design, config.n, seed=config.seed)
-        )
+        sampling = SamplingConfig(project.id, config.design, config.n, seed=config.seed)
+        n_tasks = sample_tasks(store, actor, sampling)
     return StartedSession(people, n_tasks)
 
 
@@ -273,7 +259,8 @@ def _list_disputed(stored: SessionAnswers, answers: CollectedAnswers) -> list[Di
             }
             task = stored.tasks[item.dialogue]
             disputed.append(DisputedQuestion(item.dialogue, task, turn, code, marked))
-    return sorted(
-        disputed,
-        key=lambda one: (abs(one.n_yes / len(one.votes) - 0.5), one.dialogue, one.turn or -1, one.code),
-    )
+
+    def order(one: DisputedQuestion) -> tuple[Any, ...]:
+        return abs(one.n_yes / len(one.votes) - 0.5), one.dialogue, one.turn or -1, one.code
+
+    return sorted(disputed, key=order)

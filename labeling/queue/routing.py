@@ -200,11 +200,11 @@ def make_candidates(
     goes to the crowd. Findings of codes that no project asks about are listed in `unasked`."""
     minutes, severities = policy.minutes, project_codes.severities
     best = _most_probable(verdict, severities)
-    unread = (
-        1.0  # the share of turns in languages not covered, or about which the judge gave no usable answer
-    )
-    if verdict.status != "not_judged" and not verdict.judge_failures:
-        unread = 0.0 if verdict.judged_share is None else 1.0 - verdict.judged_share
+    unread = 0.0  # the share of turns that are not covered, or about which the judge gave no usable answer
+    if verdict.status == "not_judged" or verdict.judge_failures:
+        unread = 1.0
+    elif verdict.judged_share is not None:
+        unread = 1.0 - verdict.judged_share
     unaccepted = {
         (f.turn, f.code) for f in verdict.findings if f.code in severities and not policy.accepts(f)
     }

@@ -7,7 +7,6 @@ see everything at any time.
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from sqlalchemy import Row, func, select
 from dialint.detector.records import Dialogue, Record
 from dialint.labeling.annotation import Annotation, judged_turns
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.schema import accounts, annotation_rows, projects, settings, tasks
+from dialint.labeling.store.database.schema import annotation_rows, projects, settings, tasks
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue
 from dialint.labeling.store.exposure import record_bulk_read, record_read
@@ -105,9 +104,6 @@ def _load_session(transaction: Transaction, row: Row[Any]) -> Session | None:
     is_item = (tasks.c.project == project.id, tasks.c.pool == "main", tasks.c.state != "withdrawn")
     n_items = transaction.run(select(func.count()).where(*is_item)).scalar_one()
     names = {*project.members, *by_person}
-    if project.skills and not project.members:
-        active = transaction.run(select(accounts).where(accounts.c.status == "active"))
-        names |= {each.id for each in active if set(project.skills) <= set(json.loads(each.skills))}
     members = tuple(Member(name, by_person.get(name, 0)) for name in sorted(names))
     is_done = n_items > 0 and all(member.answered >= n_items for member in members)
     is_closed = row.state == "closed"

@@ -148,8 +148,8 @@ def test_bad_records_of_a_log_are_told_and_kept(
 
 def test_a_calibration_session(dialint: Dialint, write_log: WriteLog) -> None:
     dialint("import", "logs", write_log(12))
-    told = dialint("label", "calibration", "--name", "w", "--codes", "C1", "--skill", "g", "--n", 10)
-    assert told == "w: 10 dialogues to ann, ben, eve, lea\n"
+    told = dialint("label", "calibration", "--name", "w", "--codes", "C1", "--members", "ann,ben", "--n", 10)
+    assert told == "w: 10 dialogues to ann, ben\n"
 
 
 def test_labelers_see_masked_text_unless_told_otherwise(dialint: Dialint, tmp_path: Path) -> None:

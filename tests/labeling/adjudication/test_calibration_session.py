@@ -19,7 +19,7 @@ from dialint.labeling.adjudication.calibration_session import (
     start_session,
 )
 from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers, Item, Span
-from dialint.labeling.store import accounts, dialogues, leases
+from dialint.labeling.store import dialogues, leases
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NotAllowed
 
@@ -30,14 +30,12 @@ NAMES = [f"d{i:02}" for i in range(24)]
 
 @pytest.fixture
 def group(store: Store) -> Store:
-    for who in GROUP:
-        accounts.set_skills(store, "ada", who, ("g",))
     dialogues.add(store, "lea", [make.dialogue(name) for name in NAMES])
     return store
 
 
 def test_the_same_dialogues_to_all_and_a_report(group: Store) -> None:
-    config = CalibrationConfig(name="w1", codes=("C1", "T1"), skill="g", n=10)
+    config = CalibrationConfig(name="w1", codes=("C1", "T1"), members=GROUP, n=10)
     told = start_session(group, "lea", config, TAXONOMY)
     assert (told.people, told.tasks) == (GROUP, 10)
     assert start_session(group, "lea", config, TAXONOMY) == told
@@ -45,10 +43,10 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store) -> None:
     assert len(set(seen)) == 10
     for who in ("ben", "rob"):
         assert sorted(answer_all(group, who, seen[::2], "w1")) == sorted(seen)
-    with pytest.raises(NotAllowed, match="lacks g"):
+    with pytest.raises(NotAllowed, match="no member of w1"):
         leases.claim(group, "cem", "w1")
 
-    start_session(group, "lea", CalibrationConfig(name="w2", codes=("C1",), skill="g", n=10), TAXONOMY)
+    start_session(group, "lea", CalibrationConfig(name="w2", codes=("C1",), members=GROUP, n=10), TAXONOMY)
     for who in GROUP:
         answer_all(group, who, NAMES[::2], "w2")
     found = load_results(group, "lea", "w2", "w1", TAXONOMY)
@@ -64,14 +62,14 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store) -> None:
 
 
 def test_a_round_needs_dialogues_and_answers(group: Store) -> None:
-    config = CalibrationConfig(name="w", codes=("C1",), skill="g", n=24)
+    config = CalibrationConfig(name="w", codes=("C1",), members=GROUP, n=24)
     with pytest.raises(ConfigError, match="24"):
         start_session(group, "lea", replace(config, n=25), TAXONOMY)
     assert start_session(group, "lea", config, TAXONOMY).tasks == 24
     with pytest.raises(ConfigError, match="no answers"):
         load_results(group, "lea", "w", None, TAXONOMY)
     with pytest.raises(NotAllowed):
-        start_session(group, "rob", CalibrationConfig(name="v", codes=("C1",), skill="g"), TAXONOMY)
+        start_session(group, "rob", CalibrationConfig(name="v", codes=("C1",), members=GROUP), TAXONOMY)
 
 
 def marked(row: dict[str, bool]) -> dict[str, tuple[Span, ...]]:

@@ -41,21 +41,12 @@ def test_a_session_is_for_its_members(started: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("skill", "members", "message"),
-    [
-        (None, (), "--skill or its --members"),
-        ("g", GROUP, "--skill or its --members"),
-        (None, ("ann",), "at least two"),
-        (None, ("ann", "nobody"), "no account that may work"),
-        ("nobody", (), "at least two"),
-    ],
+    ("members", "message"),
+    [((), "at least two"), (("ann",), "at least two"), (("ann", "nobody"), "no account that may work")],
 )
-def test_a_group_is_named_once(
-    store: Store, skill: str | None, members: tuple[str, ...], message: str
-) -> None:
-    config = CalibrationConfig(name="s", codes=("C1",), skill=skill, members=members)
+def test_a_group_is_two_people_or_more(store: Store, members: tuple[str, ...], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        start_session(store, "lea", config, TAXONOMY)
+        start_session(store, "lea", CalibrationConfig(name="s", codes=("C1",), members=members), TAXONOMY)
 
 
 def test_results_are_shown_when_all_are_done(started: Store) -> None:
