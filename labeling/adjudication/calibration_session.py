@@ -94,7 +94,7 @@ def _compare_to_others(answers: CodeAnswers) -> Iterator[tuple[str, str, float, 
 def _bias(worker: str, code: str, rows: list[tuple[str, float, float]], rounds: int, seed: int) -> RaterBias:
     _, index = np.unique([dialogue for dialogue, _, _ in rows], return_inverse=True)
     own, others = np.array([row[1:] for row in rows]).T
-    sums = np.column_stack([np.bincount(index, own - others), np.bincount(index)])
+    sums = np.column_stack([np.bincount(index, own - others), np.bincount(index)]).astype(np.float64)
     difference = bootstrap_estimate(
         sums, lambda resampled: ratio(resampled[:, 0], resampled[:, 1]), rounds, seed, limits=(-1.0, 1.0)
     )

@@ -256,10 +256,12 @@ def _summarise(parts: list[tuple[_CodeMeasures, NDArray[np.bool_]]]) -> Quality:
         for name in ("yes", "gold", "agreed", "difference")
     )
     agreed, right, has_gold = agreed[~np.isnan(agreed)], yes == gold, ~np.isnan(gold)
-    on_gold = (proportion(float(right[of].sum()), int(of.sum())) for of in (has_gold, gold == 1, gold == 0))
+    accuracy, sensitivity, specificity = (
+        proportion(float(right[of].sum()), int(of.sum())) for of in (has_gold, gold == 1, gold == 0)
+    )
     agreement = proportion(float(agreed.sum()), len(agreed))
     bias = mean_difference(difference[~np.isnan(difference)])
-    return Quality(len(yes), int(yes.sum()), *on_gold, agreement, bias)
+    return Quality(len(yes), int(yes.sum()), accuracy, sensitivity, specificity, agreement, bias)
 
 
 MAX_ANNOTATIONS = 5_000

@@ -148,7 +148,9 @@ def test_bad_records_of_a_log_are_told_and_kept(
 
 def test_a_calibration_session(dialint: Dialint, write_log: WriteLog) -> None:
     dialint("import", "logs", write_log(12))
-    told = dialint("label", "calibration", "--name", "w", "--codes", "C1", "--members", "ann,ben", "--n", 10)
+    told = dialint(
+        "label", "calibration", "--name", "w", "--codes", "C1", "--members", "ann", "ben", "--n", 10
+    )
     assert told == "w: 10 dialogues to ann, ben\n"
 
 

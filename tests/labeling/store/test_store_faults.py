@@ -38,8 +38,8 @@ F18_WRITES = float(os.environ.get("DIALINT_F18_WRITES", "50" if FULL else "25"))
 LONGEST_S = 2.0 if FULL else 10.0
 """In the suite the machine may be busy with something else."""
 RECONNECT_S = 10.0 if FULL else 60.0
-STRIDE = 1 if FULL else 8
-"""F17 skips statements while the backup is made."""
+READING = {"SELECT", "PRAGMA", "SHOW", "DECLARE", "FETCH", "CLOSE"}
+"""F17 skips statements that change nothing: killed before one of them is killed before the next that does."""
 
 
 def fill(store: Store, n: int) -> None:
@@ -135,9 +135,9 @@ def killed_before(statement: int, place: str, folder: Path) -> bool:
     if child == 0:
         left = statement
 
-        def before(*_arguments: object) -> None:
+        def before(_connection: object, _cursor: object, sql: str, *_: object) -> None:
             nonlocal left
-            left -= 1
+            left -= FULL or sql.split(maxsplit=1)[0].upper() not in READING
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
@@ -161,13 +161,12 @@ def test_f17_killed_at_each_statement_of_an_upgrade(place: str, store: Store, tm
     while killed_before(statement, place, tmp_path):
         assert (store.read(read_version), tables_of(store)) == (VERSION, before), "the old version still runs"
         verify(store)
-        backed_up = (tmp_path / f"backup-{statement}" / "manifest.json").exists()
-        after_backup += backed_up
-        statement += 1 if backed_up else STRIDE
+        after_backup += (tmp_path / f"backup-{statement}" / "manifest.json").exists()
+        statement += 1
     assert (tmp_path / f"backup-{statement}" / "manifest.json").exists()
     assert store.read(read_version) == "NEXT"
     assert {row.note for row in rows(store, "SELECT note FROM accounts")} == {"moved"}
-    assert after_backup > 10, "it was killed among the statements of the revision, too"
+    assert after_backup > 5, "it was killed among the statements of the revision, too"
     verify(store)
     with pytest.raises(ConfigError, match="version NEXT"):
         Store.open(place)
@@ -180,7 +179,7 @@ def test_a_store_that_was_being_made_is_made_again(nowhere: str, tmp_path: Path)
     while killed_before(statement, nowhere, tmp_path):
         with Store(open_engine(store_url(nowhere))) as store:
             assert (store.read(read_version), tables_of(store)) == (None, {})
-        statement += STRIDE
+        statement += 1 if FULL else 8
     with Store.open(nowhere) as store:
         verify(store)
 
