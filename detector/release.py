@@ -36,7 +36,7 @@ from dialint.detector.languages import detect_languages
 from dialint.detector.log_profile import Domain
 from dialint.detector.manifests import Folder
 from dialint.detector.records import Dialogue, NotJudged, Record
-from dialint.detector.render import RenderConfig
+from dialint.detector.render import RenderConfig, load_tokenizer
 from dialint.detector.taxonomy import Taxonomy
 
 EMBEDDED = Path(__file__).with_name("embedded")
@@ -230,6 +230,17 @@ class Release:
             ReleaseRefused: there is none.
         """
         return self._text("tokenizer.json")
+
+    def check_vocabulary(self, n_embedded: int) -> None:
+        """
+        Raises:
+            ReleaseRefused: the tokenizer has more tokens than the model embeds.
+        """
+        n = max(load_tokenizer(self.tokenizer_json()).get_vocab().values(), default=-1) + 1
+        if n > n_embedded:
+            raise ReleaseRefused(
+                "E_RELEASE", f"{self.folder}: the tokenizer has {n} tokens, the model {n_embedded}"
+            )
 
     def _text(self, name: str) -> str:
         try:

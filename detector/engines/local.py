@@ -17,7 +17,7 @@ from dialint.detector.engines.quantization import release_weights
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config, check_equivalence
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.release import Release
-from dialint.detector.render import Rendered, load_tokenizer
+from dialint.detector.render import Rendered
 from dialint.detector.scanner import WindowScores
 
 Precision = Literal["auto", "fp32", "bf16"]
@@ -181,12 +181,7 @@ def load_engine(release: Release, precision: Precision, row_tokens: int, device:
     with no_init_weights():
         model = _empty(release)
     model.load_state_dict(tensors)
-    largest = max(load_tokenizer(release.tokenizer_json()).get_vocab().values(), default=-1)
-    rows: int = model.backbone.get_input_embeddings().num_embeddings  # type: ignore[assignment]
-    if largest >= rows:
-        raise ReleaseRefused(
-            "E_RELEASE", f"{release.folder}: the tokenizer has {largest + 1} tokens, the model {rows}"
-        )
+    release.check_vocabulary(model.backbone.get_input_embeddings().num_embeddings)  # type: ignore[arg-type]
     check_equivalence(model, release.info.render.context_tokens)
     return LocalEngine(model, precision, row_tokens, device)
 

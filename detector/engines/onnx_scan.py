@@ -18,7 +18,7 @@ import numpy as np
 from dialint.detector.engines.quantization import read_weight
 from dialint.detector.errors import ReleaseRefused, native_errors
 from dialint.detector.release import SCALE, Release
-from dialint.detector.render import Rendered, load_tokenizer
+from dialint.detector.render import Rendered
 from dialint.detector.scanner import Array, WindowScores
 
 LAYER = "backbone.encoder.layer."
@@ -42,7 +42,6 @@ class OnnxEngine:
         self._slot_head, self._bias, self._token_head = (
             weights.pop(name) for name in _validated_heads(release, weights)
         )
-        largest = max(load_tokenizer(release.tokenizer_json()).get_vocab().values(), default=-1)
         self._threads = threads
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -57,12 +56,9 @@ class OnnxEngine:
             values = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in graph.constants.values()]
             options.add_external_initializers(list(graph.constants), values)
             self._session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
-            rows = len(weights[EMBEDDINGS + "word_embeddings.weight"])
+            n_embedded = len(weights[EMBEDDINGS + "word_embeddings.weight"])
             self._hidden_states([0])
-        if largest >= rows:
-            raise ReleaseRefused(
-                "E_RELEASE", f"{release.folder}: the tokenizer has {largest + 1} tokens, the model {rows}"
-            )
+        release.check_vocabulary(n_embedded)
         longest = len(weights[EMBEDDINGS + "position_embeddings.weight"])
         if longest < release.info.render.context_tokens:
             context = f"windows of {release.info.render.context_tokens} tokens"

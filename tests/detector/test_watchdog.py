@@ -199,9 +199,7 @@ def test_a_pool_gives_the_verdicts_of_one_worker(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(watchdog, "PART", 2)
     monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
     heard: list[str] = []
-    told: list[tuple[int, ...]] = []
     with WorkerPool(Fake(), PATIENT, heard.append, 3) as pool:
-        pool.monitor.on_progress = lambda *counts: told.append(counts)
         assert outcome(pool, "hi") == "+"
         assert outcome(pool, *["hi"] * 4, "exit", *["hi"] * 5, "crash") == "++++-+++++-"
         assert outcome(pool, *["hi"] * 6) == "++++++"

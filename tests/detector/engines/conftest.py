@@ -1,12 +1,15 @@
-"""A judge of random weights, and retries that do not wait."""
+"""Judges: one of random weights, one on a server whose retries do not wait."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from fake_llm import FakeLLM, serving
+from judge_requests import RUDE
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector.engines import judge_http
@@ -17,6 +20,17 @@ from dialint.detector.engines.base_models import SMALL_DECODER
 def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.002)
     monkeypatch.setattr(judge_http, "PAUSE_S", 0.02)
+
+
+@pytest.fixture
+def llm() -> FakeLLM:
+    return FakeLLM(labels={"T1": {RUDE: "fool"}})
+
+
+@pytest.fixture
+def url(llm: FakeLLM) -> Iterator[str]:
+    with serving(llm) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

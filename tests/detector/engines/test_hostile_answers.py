@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from fake_llm import FakeLLM, serving
+from fake_llm import FakeLLM
 from hostile_values import BODIES, HOSTILE, fields, with_value
 from judge_requests import RUDE, opened, request
 from patience import WAIT_S
@@ -59,79 +59,74 @@ def answer_fields(llm: FakeLLM, judge: HttpJudge, asked: JudgeRequest) -> list[A
     return list(seen)
 
 
-def test_every_field_of_an_answer_may_be_anything() -> None:
-    llm = FakeLLM(labels={"T1": {RUDE: "fool"}})
+def test_every_field_of_an_answer_may_be_anything(llm: FakeLLM, url: str) -> None:
     asked = request(RUDE)
-    with serving(llm) as url:
-        judge = opened(url, judge_outage_s=4)
-        places = answer_fields(llm, judge, asked)
-        assert len(places) >= 3
-        for place in (*places, None):
-            values = itertools.cycle(BODIES if place is None else HOSTILE)
-            llm.mutate = lambda at, data, place=place, values=values: replaced(
-                CHAT, next(values) if place is None else None, place, next(values)
-            )(at, data)
-            for reply in judge.ask([asked] * len(HOSTILE)):
-                check(reply, asked)
-        llm.mutate = None
-        assert judge.ask([asked])[0].failure == ""  # and it goes on as before
-        judge.close()
+    judge = opened(url, judge_outage_s=4)
+    places = answer_fields(llm, judge, asked)
+    assert len(places) >= 3
+    for place in (*places, None):
+        values = itertools.cycle(BODIES if place is None else HOSTILE)
+        llm.mutate = lambda at, data, place=place, values=values: replaced(
+            CHAT, next(values) if place is None else None, place, next(values)
+        )(at, data)
+        for reply in judge.ask([asked] * len(HOSTILE)):
+            check(reply, asked)
+    llm.mutate = None
+    assert judge.ask([asked])[0].failure == ""  # and it goes on as before
+    judge.close()
 
 
 @pytest.mark.parametrize("path", [pytest.param(MODELS, marks=pytest.mark.slow), CHAT])
-def test_a_server_that_answers_anything_is_opened_or_refused_in_one_line(path: str) -> None:
+def test_a_server_that_answers_anything_is_opened_or_refused_in_one_line(
+    llm: FakeLLM, url: str, path: str
+) -> None:
     card = {"id": "fake-4b", "root": "r", "parent": "p", "max_model_len": 8192}
     valid = {"object": "list", "data": [card]}
-    llm = FakeLLM()
     hostile = [
         replaced(path, with_value(valid, place, value))
         for place in (fields(valid) if path == MODELS else ())
         for value in HOSTILE
     ]
-    with serving(llm) as url:
-        for mutate in (*hostile, *(replaced(path, body) for body in BODIES)):
-            llm.mutate = mutate
-            try:
-                judge = opened(url)
-            except DialintError as refused:
-                assert "\n" not in refused.message
-                assert "\x1b" not in refused.message
-            else:
-                assert judge.max_prompt_tokens < 10**9
-                judge.close()
+    for mutate in (*hostile, *(replaced(path, body) for body in BODIES)):
+        llm.mutate = mutate
+        try:
+            judge = opened(url)
+        except DialintError as refused:
+            assert "\n" not in refused.message
+            assert "\x1b" not in refused.message
+        else:
+            assert judge.max_prompt_tokens < 10**9
+            judge.close()
 
 
 @pytest.mark.parametrize("status", [400, 404, 422])
-def test_the_words_of_a_refusal_may_be_anything(status: int) -> None:
-    llm, asked = FakeLLM(), request(RUDE)
-    with serving(llm) as url:
-        judge = opened(url)
-        errors = [b'{"error":' + value + b"}" for value in HOSTILE if value != b"absent"]
-        errors += [
-            b'{"error":{"message":' + value + b',"code":' + value + b"}}"
-            for value in HOSTILE
-            if value != b"absent"
-        ]
-        for body in (*errors, *BODIES, b'{"detail":"context length 99999999999999 tokens"}'):
-            llm.mutate = lambda at, data, body=body: body if "error" in data else data
-            llm.statuses = [(status, {})]
-            (reply,) = judge.ask([asked])
-            check(reply, asked)
-        judge.close()
+def test_the_words_of_a_refusal_may_be_anything(llm: FakeLLM, url: str, status: int) -> None:
+    asked = request(RUDE)
+    judge = opened(url)
+    errors = [b'{"error":' + value + b"}" for value in HOSTILE if value != b"absent"]
+    errors += [
+        b'{"error":{"message":' + value + b',"code":' + value + b"}}"
+        for value in HOSTILE
+        if value != b"absent"
+    ]
+    for body in (*errors, *BODIES, b'{"detail":"context length 99999999999999 tokens"}'):
+        llm.mutate = lambda at, data, body=body: body if "error" in data else data
+        llm.statuses = [(status, {})]
+        (reply,) = judge.ask([asked])
+        check(reply, asked)
+    judge.close()
 
 
 @pytest.mark.parametrize(
     "text", ["", "-5", "²", "1e309", "nan", "9" * 400, "86400", "Wed, 21 Oct 99999 07:28:00 GMT", "Mon"]
 )
-def test_a_wait_that_cannot_be_read_is_short(text: str) -> None:
-    llm = FakeLLM()
-    with serving(llm) as url:
-        judge = opened(url)
-        llm.statuses = [(429, {"Retry-After": text.encode().decode("latin-1")})]
-        started_s = time.monotonic()
-        (reply,) = judge.ask([request(RUDE)])
-        assert (reply.failure, time.monotonic() - started_s < WAIT_S) == ("", True)
-        judge.close()
+def test_a_wait_that_cannot_be_read_is_short(llm: FakeLLM, url: str, text: str) -> None:
+    judge = opened(url)
+    llm.statuses = [(429, {"Retry-After": text.encode().decode("latin-1")})]
+    started_s = time.monotonic()
+    (reply,) = judge.ask([request(RUDE)])
+    assert (reply.failure, time.monotonic() - started_s < WAIT_S) == ("", True)
+    judge.close()
 
 
 @contextmanager

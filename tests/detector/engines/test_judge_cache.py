@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_llm import FakeLLM, serving
+from fake_llm import FakeLLM
 from judge_requests import RUDE, opened, request
 
 from dialint.detector.engines.judge_engines import CachedJudge, open_judge
@@ -19,17 +19,6 @@ from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge.config import JudgeConfig
 
 REDIS = shutil.which("redis-server")
-
-
-@pytest.fixture
-def llm() -> FakeLLM:
-    return FakeLLM(labels={"T1": {RUDE: "fool"}})
-
-
-@pytest.fixture
-def url(llm: FakeLLM) -> Iterator[str]:
-    with serving(llm) as url:
-        yield url
 
 
 @pytest.fixture

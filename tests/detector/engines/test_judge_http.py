@@ -28,17 +28,6 @@ from dialint.detector.judge.engine import JudgeReply
 
 
 @pytest.fixture
-def llm() -> FakeLLM:
-    return FakeLLM(labels={"T1": {RUDE: "fool"}})
-
-
-@pytest.fixture
-def url(llm: FakeLLM) -> Iterator[str]:
-    with serving(llm) as url:
-        yield url
-
-
-@pytest.fixture
 def judge(url: str) -> Iterator[HttpJudge]:
     judge = opened(url)
     yield judge

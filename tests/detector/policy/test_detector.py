@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from marked_dialogues import read_case
 
 from dialint.detector.calibration import CheckPrecision, CodeRelease
 from dialint.detector.checks import CheckContext
@@ -14,7 +15,7 @@ from dialint.detector.checks.policy import MAX_TEXT, find_cited_clause, policy
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.policy import parse_policy
-from dialint.detector.records import Dialogue, PolicyVersion, ToolCall, Turn, Verdict
+from dialint.detector.records import Dialogue, PolicyVersion, ToolCall, Verdict
 
 POLICY = """\
 policy: {name}
@@ -38,8 +39,7 @@ def test_a_reason_names_its_clause_again() -> None:
             "Guarantee nothing.", json.dumps(text, ensure_ascii=False)
         )
         shop = parse_policy(source)
-        said = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="We guarantee it."),))
-        (hit,) = policy(said, CheckContext(policies={"shop": shop}))
+        (hit,) = policy(read_case(["a: We guarantee it."])[0], CheckContext(policies={"shop": shop}))
         cited = find_cited_clause(f"{hit.why} (below the threshold)")
         assert cited is not None
         assert (cited.clause, cited.policy) == ("no-guarantees", "shop")
@@ -66,16 +66,8 @@ def detector(folder: Path, *policies: str) -> ReleaseDetector:
 
 
 def dialogue(policy: str | None = None) -> Dialogue:
-    return Dialogue(
-        id="d",
-        policy=policy,
-        turns=(
-            Turn(index=0, role="customer", text="w1 my parcel is broken"),
-            Turn(index=1, role="agent", text="", tool_calls=(ToolCall(name="refund"),)),
-            Turn(index=2, role="tool", text="done"),
-            Turn(index=3, role="agent", text="I refunded it, we guarantee that"),
-        ),
-    )
+    lines = ["c: w1 my parcel is broken", "call: refund", "t: done", "a: I refunded it, we guarantee that"]
+    return read_case(lines)[0].model_copy(update={"policy": policy})
 
 
 def by_policy(verdict: Verdict) -> list[tuple[str, int]]:
@@ -105,20 +97,11 @@ def test_clauses_that_are_broken_in_one_turn_are_all_named(
     never = "  - id: no-{0}\n    text: No {0}.\n    on: {0}\n    limit: {{at_most: 0}}\n"
     rules = POLICY.format(name="strict") + never.format("refund") + never.format("cancel")
     (folder / "strict.yaml").write_text(rules, encoding="utf-8")
-    talk = Dialogue(
-        id="d",
-        turns=(
-            Turn(index=0, role="customer", text="w1 my parcel is broken"),
-            Turn(
-                index=1,
-                role="agent",
-                text=words,
-                tool_calls=(ToolCall(name="refund"), ToolCall(name="cancel")),
-            ),
-            Turn(index=2, role="tool", text="done"),
-            Turn(index=3, role="tool", text="done"),
-            Turn(index=4, role="agent", text="w2"),
-        ),
+    talk, _ = read_case(["c: w1 my parcel is broken", f"a: {words}", "t: done", "t: done", "a: w2"])
+    calls = (ToolCall(name="refund"), ToolCall(name="cancel"))
+    customer, agent, *others = talk.turns
+    talk = talk.model_copy(
+        update={"turns": (customer, agent.model_copy(update={"tool_calls": calls}), *others)}
     )
     verdict = detector(folder, "strict").verdicts([talk])[0]
     assert by_policy(verdict) == [("P1", 1), ("P2", 1)]
