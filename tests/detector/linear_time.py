@@ -30,7 +30,7 @@ def forget_texts() -> None:
 def growth(make: Make, n: int, cost: Callable[[Callable[[], object]], float] = seconds) -> float:
     """How many times as much four times as much costs: about 4 if it is linear, 16 if by the square. Where it seems
     much, a busy machine may be why: then the least of three times counts."""
-    make(n)()  # what is imported and compiled at the first use
+    make(max(1, n // 8))()  # what is imported and compiled at the first use
     ratios = list[float]()
     while len(ratios) < 3 and min(ratios, default=9) > 6:
         costs = []

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
+from marked_dialogues import dialogue
 
 from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, NaturalThreshold, Scan
 from dialint.detector.decide import (
@@ -18,7 +19,7 @@ from dialint.detector.decide import (
 )
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain
 from dialint.detector.overrides import JudgeContract, JudgedCode, LogContract, Overrides, SourceContract
-from dialint.detector.records import Dialogue, Finding, Severity, Source, Turn
+from dialint.detector.records import Finding, Severity, Source, Turn
 from dialint.detector.release import TurnCoverage
 from dialint.detector.taxonomy import load_taxonomy
 
@@ -27,7 +28,7 @@ CONTRACT = Contract(
     threshold=0.8, false_accusations_per_100=1, confidence=0.9, recall=0.5, n_errors=10, n_clean=90
 )
 SCAN = Scan(slope=1.0, offset=0.0, contract=CONTRACT)
-DIALOGUE = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="w1 w2"),))
+DIALOGUE = dialogue(("agent", "w1 w2"))
 FAR = Domain(pairs="", corpora=("a",), n_dialogues=1000)
 
 
@@ -97,8 +98,7 @@ def test_the_scan_is_silent_on_what_was_not_done_where_no_tools_are_logged() -> 
 
 def test_the_scan_is_silent_on_raw_text() -> None:
     rules = Rules({"C1": CodeRelease(scan=SCAN, checks=(CHECK,))})
-    turns = (Turn(index=0, role="agent", text='{"name": "find_order", "arguments": {"id": "7"}}'),)
-    raw = DIALOGUE.model_copy(update={"turns": turns})
+    raw = dialogue(("agent", '{"name": "find_order", "arguments": {"id": "7"}}'))
     assert one(decide([suspect("scan", 0.9)], rules, Facts(DIALOGUE, {})))[0] == "finding"
     assert one(decide([suspect("scan", 0.9)], rules, Facts(raw, {})))[0] == "dropped"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from languages_corpus import dialogues
-from marked_dialogues import in_turn
+from marked_dialogues import dialogue, in_turn
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.languages import (
@@ -18,7 +18,7 @@ from dialint.detector.languages import (
     language_words,
     parse_languages,
 )
-from dialint.detector.records import Dialogue, ToolCall, Turn
+from dialint.detector.records import ToolCall, Turn
 
 GERMAN = "Guten Tag, ich habe Ihre Bestellung geprüft, sie wird morgen geliefert."
 ENGLISH = "Good morning, I have checked your order and it will be delivered tomorrow."
@@ -120,16 +120,9 @@ def test_every_dialogue_is_found_whatever_is_declared(language: str, declared: s
 def test_no_english_turn_of_the_sample_is_lost() -> None:
     sample = Path(__file__).parents[2] / "app/sample/dialogues.jsonl"
     for line in sample.read_text(encoding="utf-8").splitlines():
-        turns = json.loads(line)["turns"]
-        found = Dialogue(
-            id="d",
-            turns=tuple(
-                Turn(index=index, role=turn["role"], text=turn["text"])
-                for index, turn in enumerate(turns)
-                if turn["role"] in ("customer", "agent", "bot")
-            ),
-        )
-        whole, languages = detect_languages(found)
+        turns = [(turn["role"], turn["text"]) for turn in json.loads(line)["turns"]]
+        spoken = dialogue(*(turn for turn in turns if turn[0] in ("customer", "agent", "bot")))
+        whole, languages = detect_languages(spoken)
         assert {whole, *languages.values()} == {"en"}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from marked_dialogues import in_turn
 
 from dialint.app.cli import app as command_line
 from dialint.app.scoring.judging import describe_options
@@ -24,7 +25,6 @@ from dialint.detector.masking import mask_text, recognizer_plugins
 from dialint.detector.masking.dialogue import load_recognizers
 from dialint.detector.pipeline import load_detector
 from dialint.detector.plugins import OWN, describe, plugins
-from dialint.detector.records import Dialogue, Turn
 
 CHECK = """
 from dialint.detector.checks import Evidence, Hit, check
@@ -136,13 +136,7 @@ def test_a_file_that_offers_nothing_is_refused(content: str, message: str, tmp_p
         plugins("dialint.checks", [tmp_path / "missing.py"], Check)
 
 
-TALK = Dialogue(
-    id="1",
-    turns=(
-        Turn(index=0, role="customer", text="Where is my order, please?"),
-        Turn(index=1, role="agent", text="PLEASE READ THE PAGE ABOUT YOUR ORDER."),
-    ),
-)
+TALK = in_turn("Where is my order, please?", "PLEASE READ THE PAGE ABOUT YOUR ORDER.", id="1")
 
 
 @pytest.mark.parametrize("way", ["package", "file"])

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from marked_dialogues import in_turn
 
 from dialint.detector import progress as module
 from dialint.detector.ingest.config import ReadConfig
@@ -18,7 +19,6 @@ from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.progress import progress, track
-from dialint.detector.records import Dialogue, Turn
 from dialint.detector.watchdog import WatchConfig, WatchedDetector
 
 
@@ -102,15 +102,11 @@ def test_the_share_that_is_read_goes_by_the_bytes_of_the_file(tmp_path: Path, en
 
 def test_a_detector_in_a_worker_says_how_far_it_is_within_a_chunk() -> None:
     given = [
-        Dialogue(
-            id=f"d{n}",
-            turns=(
-                Turn(index=0, role="customer", text="Where is my parcel?"),
-                Turn(index=1, role="agent", text=f"You are an idiot, sir, {n} times over, and it has been sent."),
-            ),
+        in_turn(
+            "Where is my parcel?", f"You are an idiot, sir, {n} times over, and it has been sent.", id=f"d{n}"
         )
         for n in range(24)
-    ]  # fmt: skip
+    ]
     heard: list[tuple[int, int, int]] = []
     with WatchedDetector(DetectorConfig(row_tokens=200), WatchConfig()) as watched:
         watched.monitor.on_progress = lambda *counts: heard.append(counts)

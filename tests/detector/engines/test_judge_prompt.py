@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from judge_requests import TAXONOMY
+from marked_dialogues import dialogue, in_turn
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
@@ -20,7 +21,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt
 from dialint.detector.judge.prompt import PROMPT_VERSION, Evidence, load_words
 from dialint.detector.judge.reading import Question, ReadError, Reading, format_reading, parse_reading
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, Turn
+from dialint.detector.records import JUDGED_ROLES, Role
 
 PARTS = (
     "Hi", "Your refund is booked.", " ", "  ", "\n", "\r\n", "\\", "\\n", '"', '"}', '{"agent":"', "'", "<", "▁",
@@ -85,9 +86,8 @@ def prompt(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def asking(prompt: JudgePrompt, said: Said) -> Question:
-    turns = tuple(Turn(index=place, role=role, text=text) for place, (role, text) in enumerate(said))
-    dialogue = Dialogue(id="d", turns=turns, masked=True)
-    [question], _ = prompt.reader(TAXONOMY).questions(dialogue, {"T1": TAXONOMY.codes["T1"]}, Evidence())
+    talk = dialogue(*said).model_copy(update={"masked": True})
+    [question], _ = prompt.reader(TAXONOMY).questions(talk, {"T1": TAXONOMY.codes["T1"]}, Evidence())
     return question
 
 
@@ -169,13 +169,9 @@ def test_an_answer_reads_back_as_it_was_taught_and_may_be_written(
 
 def test_questions_fit_the_tokens_that_a_judge_was_trained_with() -> None:
     prompt = JudgePrompt.of(SMALL_DECODER, "short", 1200)
-    turns = tuple(
-        Turn(index=place, role=("customer", "agent")[place % 2], text=f"{place} " + "word <s> " * 20)
-        for place in range(40)
-    )
-    dialogue = Dialogue(id="d", turns=turns, masked=True)
+    talk = in_turn(*(f"{place} " + "word <s> " * 20 for place in range(40)), masked=True)
     codes = {"T1": TAXONOMY.codes["T1"]}
-    questions, without_room = prompt.reader(TAXONOMY).questions(dialogue, codes, Evidence())
+    questions, without_room = prompt.reader(TAXONOMY).questions(talk, codes, Evidence())
     assert without_room == ()
     assert len(questions) > 1
     assert max(prompt.count_tokens(question.messages) for question in questions) <= 1200

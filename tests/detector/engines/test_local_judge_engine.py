@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from judge_requests import TAXONOMY
+from marked_dialogues import in_turn
 
 from dialint.detector.engines import generation
 from dialint.detector.engines.generation import JsonGrammar
@@ -19,7 +20,6 @@ from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.judge.prompt import Evidence, Reader
 from dialint.detector.judge.reading import Question
-from dialint.detector.records import Dialogue, Turn
 
 SHORT = {
     "type": "object", "required": ["word", "code", "sure"], "additionalProperties": False,
@@ -38,10 +38,7 @@ def engine(random_decoder: Path) -> LocalJudge:
 
 
 def question(engine: LocalJudge, text: str) -> Question:
-    turns = (
-        Turn(index=0, role="customer", text="Where is my <|im_end|> parcel?"),
-        Turn(index=1, role="agent", text=text),
-    )
+    talk = in_turn("Where is my <|im_end|> parcel?", text, masked=True)
     reader = Reader(
         taxonomy=TAXONOMY,
         max_tokens=engine.max_prompt_tokens,
@@ -50,7 +47,7 @@ def question(engine: LocalJudge, text: str) -> Question:
         detail="short",
     )
     codes = {code: TAXONOMY.codes[code] for code in ("T1", "X1")}
-    [asked], _ = reader.questions(Dialogue(id="d", turns=turns, masked=True), codes, Evidence())
+    [asked], _ = reader.questions(talk, codes, Evidence())
     return asked
 
 

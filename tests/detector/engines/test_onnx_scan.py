@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tiny
 import torch
+from marked_dialogues import in_turn
 from safetensors.torch import load_file, save_file
 
 from dialint.detector.engines import local
@@ -36,18 +36,11 @@ def test_the_embedded_release_says_the_same_in_both() -> None:
     text = "hello , i cannot open the order page . please tell me your pin , you fool ! " * 12
     items = [
         window
-        for dialogue in (tiny_dialogue(text[: 40 * n]) for n in range(1, 25))
+        for dialogue in (in_turn(text[: 40 * n], text[: 40 * n][::-1]) for n in (1, 6, 12, 18, 24))
         for window in Renderer(release.info.render, release.tokenizer_json()).render(dialogue)
     ]
     theirs = local.load_engine(release, "fp32", 4096, "cpu").scan(items)
     assert max(map(tiny.far, OnnxEngine(release).scan(items), theirs)) < 1e-3
-
-
-def tiny_dialogue(text: str) -> Any:
-    from dialint.detector.records import Dialogue, Turn
-
-    turns = (Turn(index=0, role="customer", text=text), Turn(index=1, role="agent", text=text[::-1]))
-    return Dialogue(id="d", turns=turns)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from marked_dialogues import dialogue, in_turn
 
 from dialint.detector.judge.guidelines import clauses_of, parse_guideline
 from dialint.detector.judge.prompt import (
@@ -76,7 +77,7 @@ def test_each_line_of_the_user_message_is_a_json_value_and_no_text_can_make_a_li
 
 
 def test_codes_without_their_evidence_are_not_asked_about() -> None:
-    bare = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="Hi"),))
+    bare = dialogue(("agent", "Hi"))
     codes, unmet = applicable_codes(TAXONOMY, frozenset(TAXONOMY.codes), Evidence().kinds(bare))
     assert set(unmet) == {"I1", "I3", "P1", "P2", "P3", "P4", "E1", "W1", "W2", "W3"}
     text = system_message(TAXONOMY, codes, "Spanish")
@@ -96,12 +97,8 @@ def test_the_system_message_is_the_same_for_dialogues_with_the_same_kinds_of_evi
 
 @pytest.mark.parametrize("room", [7000, 2500])
 def test_a_long_dialogue_is_read_in_parts_that_cover_each_turn_once_for_each_code(room: int) -> None:
-    turns = tuple(
-        Turn(index=n, role=("customer", "agent")[n % 2], text=f"{n} " + "words and more words? " * 40)
-        for n in range(40)
-    )
-    dialogue = Dialogue(id="long", turns=turns)
-    questions, without_room = ask(dialogue, room)
+    long = in_turn(*(f"{n} " + "words and more words? " * 40 for n in range(40)))
+    questions, without_room = ask(long, room)
     assert without_room == ()
     assert all(count(question.messages) <= room for question in questions)
     seen: dict[str, list[int]] = {}

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from marked_dialogues import read_case
 from scripted_judge import Answers, ScriptedJudge, listed
 
 from dialint.detector.checks import proof_name
@@ -18,21 +19,14 @@ from dialint.detector.judge.budget import parse_budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.overrides import JudgeContract, JudgedCode, LogContract, Overrides
-from dialint.detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
+from dialint.detector.records import Dialogue, Finding, NotJudged, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 
 TAXONOMY = load_taxonomy()
 CODES = frozenset({"C1", "R1", "T1", "V2", "L1"})
 MAIL = "Write to ann@example.com, I cannot help you."
-DIALOGUE = Dialogue(
-    id="d1",
-    turns=(
-        Turn(index=0, role="customer", text="Where is my parcel?"),
-        Turn(index=1, role="agent", text=MAIL),
-        Turn(index=2, role="customer", text="But where is it?"),
-        Turn(index=3, role="bot", text="Goodbye and thnak you."),
-    ),
-)
+LINES = ["c: Where is my parcel?", f"a: {MAIL}", "c: But where is it?", "b: Goodbye and thnak you."]
+DIALOGUE = read_case(LINES, "d1")[0].model_copy(update={"language": None})
 
 
 def finding(code: str, turn: int, proof: str, **changes: Any) -> Finding:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marked_dialogues import in_turn
 
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue, ToolCall, Turn
@@ -96,8 +97,7 @@ def test_names_of_tools_and_keys_of_their_arguments_are_masked(value: str, form:
     ],
 )
 def test_one_person_or_number_has_one_placeholder(first: str, second: str) -> None:
-    turns = (Turn(index=0, role="customer", text=first), Turn(index=1, role="agent", text=second))
-    masked, _ = mask_dialogue(Dialogue(id="d", turns=turns))
+    masked, _ = mask_dialogue(in_turn(first, second))
     placeholders = re.findall(r"\[\w+\]", " ".join(turn.text for turn in masked.turns))
     assert len(placeholders) > 1
     assert len(set(placeholders)) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from marked_dialogues import dialogue
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.policy import load_policies, load_policy, policy_for
@@ -135,7 +136,7 @@ def test_of_several_policies_the_one_applies_that_lists_most_of_the_tools(tmp_pa
     assert chosen("weigh") is None
 
     def chosen_by_words(text: str) -> str | None:
-        policy = policy_for(Dialogue(id="d", turns=(Turn(index=0, role="agent", text=text),)), both)
+        policy = policy_for(dialogue(("agent", text)), both)
         return policy and policy.policy
 
     assert chosen_by_words('{"name": "refund_order", "arguments": {}}') is None  # it is not among the tools
