@@ -1,4 +1,4 @@
-"""Counts of dialogues and findings for those who lead, and what releases make of the same dialogues.
+"""Counts of dialogues and findings for those who lead, and what each release has judged.
 
 A dialogue belongs to the day (UTC) of its first turn that has a time, else to the day it came to the store;
 spans are cut to whole days. The rules by which answers and appeals decide are in `database.decisions`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from datetime import UTC, date, datetime
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select
 
@@ -317,11 +317,6 @@ def _to_scored(row: Any, taxonomy: Taxonomy) -> ScoredDialogues:
     return ScoredDialogues(row.n, row.quality, reviewed, bool(row.flagged), row.rating, row.chance)
 
 
-MAX_COMPARED = 3000
-"""Of the newest, in figures that read whole verdicts."""
-MAX_DIFFERENT = 200
-
-
 class ReleaseCount(Record):
     """How many dialogues a release has judged, how many it flagged, and when the newest came (ms)."""
 
@@ -329,24 +324,6 @@ class ReleaseCount(Record):
     dialogues: int
     flagged: int
     newest_ms: int
-
-
-class DialogueDifference(NamedTuple):
-    """A dialogue in which two releases find different things: (turn, code) of one and not the other."""
-
-    dialogue: str
-    only_first: tuple[tuple[int, str], ...]
-    only_second: tuple[tuple[int, str], ...]
-
-
-class Comparison(NamedTuple):
-    """Two releases on the dialogues that both have judged. `codes`: findings of the first, of the second, and
-    of both in the same turn, by code."""
-
-    n_dialogues: int
-    n_equal: int
-    codes: dict[str, tuple[int, int, int]]
-    different: tuple[DialogueDifference, ...]
 
 
 @read_operation("plan")
@@ -360,36 +337,3 @@ def count_by_release(transaction: Transaction, actor: str) -> tuple[ReleaseCount
     ).group_by(verdicts.c.release)
     counts = [ReleaseCount(**row) for row in transaction.run(query).mappings()]
     return tuple(sorted(counts, key=lambda each: (-each.newest_ms, each.release)))
-
-
-@read_operation("plan")
-def compare_releases(transaction: Transaction, actor: str, first: str, second: str) -> Comparison:
-    """Where two releases agree, on the newest `MAX_COMPARED` dialogues that both have judged."""
-    one, other = verdicts.alias(), verdicts.alias()
-    query = (
-        select(one.c.dialogue, one.c.content.label("first"), other.c.content.label("second"))
-        .join(other, and_(other.c.dialogue == one.c.dialogue, other.c.release == second))
-        .where(one.c.release == first)
-        .order_by(one.c.created_ms.desc(), one.c.dialogue.desc())
-        .limit(MAX_COMPARED)
-    )
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    different: list[DialogueDifference] = []
-    n = n_equal = 0
-    for row in transaction.run(query):
-        left, right = _findings(row.first), _findings(row.second)
-        n += 1
-        for at, findings in enumerate((left, right, left & right)):
-            for _, code in findings:
-                counts[code][at] += 1
-        if left == right:
-            n_equal += 1
-        elif len(different) < MAX_DIFFERENT:
-            only = (tuple(sorted(each)) for each in (left - right, right - left))
-            different.append(DialogueDifference(row.dialogue, *only))
-    codes = {code: (one, two, both) for code, (one, two, both) in sorted(counts.items())}
-    return Comparison(n, n_equal, codes, tuple(different))
-
-
-def _findings(content: str) -> set[tuple[int, str]]:
-    return {(finding["turn"], finding["code"]) for finding in json.loads(content)["findings"]}

@@ -1,68 +1,138 @@
-"""The Releases page: which releases are there, which one is in use, what each was measured to do, and where
-two of them differ.
+"""The Releases page: the embedded release and those of the registry, which one is in use, and what each was
+measured to do.
 
-Reports come from the releases' own files, verified by hash. The page changes nothing: `dialint release` does.
+Reports come from the releases' own files: a release is verified whole when it is first opened here, and its
+report is kept in memory until its manifest changes. The page changes nothing: `dialint release` does; two
+releases are compared by `dialint eval run --against`, and their verdicts by `dialint diff`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent, show_time
+from dialint.app.console.i18n import _, paragraph, show_number, show_percent, show_time
 from dialint.app.console.messages import explain, explain_as_sentence
-from dialint.app.console.system.release_registry import (
-    ReleaseEntry,
-    ReleaseReport,
-    list_releases,
-    read_figure,
-    read_report,
-    read_reports,
-    show_reports,
-)
-from dialint.app.console.tables import (
-    Cell,
-    choose_rows,
-    choose_view,
-    dialogue_cell,
-    percent_bounds,
-    select,
-    show_table,
-)
+from dialint.app.console.tables import Cell, percent_bounds, select, show_table
 from dialint.app.console.text import code_title, safe_markdown, safe_text
-from dialint.detector.errors import DialintError
+from dialint.detector.artifacts import MANIFEST
+from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.registry import KINDS, WHOLE, Registry, ReleaseKind
+from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.statistics import clopper_pearson_interval
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.api import Store
-from dialint.labeling.store.insights import (
-    MAX_COMPARED,
-    Comparison,
-    ReleaseCount,
-    compare_releases,
-    count_by_release,
-)
+from dialint.labeling.store.insights import ReleaseCount, count_by_release
 from dialint.labeling.store.records import Account
 
 COUNT_TTL_S = 60.0
+CARD = "MODEL_CARD.md"
+MAX_CARD = 100_000
+
+
+@dataclass(frozen=True)
+class ReleaseEntry:
+    """A release: `name` is its id in the registry, or ``embedded``; `in_use` says whether the pointer is at
+    it; `promoted_at` is when it was last made current (ISO 8601), if ever."""
+
+    kind: ReleaseKind
+    name: str
+    folder: Path
+    in_use: bool = False
+    promoted_at: str = ""
+
+
+@dataclass(frozen=True)
+class ReleaseReport:
+    """A verified scan release: its `release.json`, and its model card."""
+
+    info: ReleaseInfo
+    card: str
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """What was measured of all codes together on dialogues never trained on; empty if nothing was."""
+        on_test: Any = self.info.report.get("test")
+        return on_test if isinstance(on_test, dict) else {}
+
+    def measurements(self, code: str) -> dict[str, Any]:
+        """What was measured of a code."""
+        measured: dict[str, Any] = self.measured.get("codes", {}).get(code, {})
+        return measured
+
+    def threshold(self, code: str) -> str:
+        """From which probability on the scan accuses, in words."""
+        how = self.info.codes.get(code)
+        if how is None:
+            return _("not covered")
+        if how.scan is None:
+            return _("check")
+        return "–" if how.scan.threshold is None else show_number(how.scan.threshold, "0.00")
+
+
+def list_releases() -> tuple[list[ReleaseEntry], list[DialintError]]:
+    """The embedded release and those in the registries, and why, for each registry that cannot be read."""
+    entries: list[ReleaseEntry] = []
+    problems: list[DialintError] = []
+    for kind in KINDS:
+        registry = Registry(kind)
+        try:
+            pointer = registry.current()
+            at = {line.id: line.at for line in registry.history() if line.share == WHOLE}
+        except DialintError as damaged:
+            problems.append(damaged)
+            continue
+        for name in registry.ids():
+            is_current = pointer is not None and pointer.id == name
+            entries.append(ReleaseEntry(kind, name, registry.folder / name, is_current, at.get(name, "")))
+    entries.sort(key=lambda entry: (entry.kind != "scan", not entry.in_use, entry.name))
+    is_default = not any(entry.kind == "scan" and entry.in_use for entry in entries)
+    return [ReleaseEntry("scan", "embedded", EMBEDDED, is_default), *entries], problems
+
+
+def read_report(entry: ReleaseEntry) -> ReleaseReport:
+    """The report of a scan release.
+
+    Raises:
+        DialintError: it is damaged, or gone.
+    """
+    try:
+        status = (entry.folder / MANIFEST).stat()
+    except OSError:
+        raise ConfigError("E_RELEASE", "{name} is gone", name=entry.name) from None
+    return _read_report(entry.folder, status.st_mtime_ns)
+
+
+@lru_cache(16)
+def _read_report(folder: Path, changed_ns: int) -> ReleaseReport:
+    release = Release(folder)
+    card = folder / CARD
+    text = card.read_text(encoding="utf-8", errors="replace")[:MAX_CARD] if card.exists() else ""
+    return ReleaseReport(release.info, text)
+
+
+def read_figure(measured: Mapping[str, Any], name: str) -> tuple[float | None, tuple[float, float] | None]:
+    """Return a measured figure and its 95 % interval, as far as there are."""
+    low, high = measured.get(f"{name}_95") or (None, None)
+    return measured.get(name), None if low is None or high is None else (low, high)
 
 
 def releases_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
     st.subheader(_("Releases"), anchor=False)
     counts = _count(store, str(store.engine.url), account.id)
-    view = choose_view({"reports": _("Reports"), "compare": _("Compare two")}, "releases view")
     entries, problems = list_releases()
     for problem in problems:
         st.error(safe_markdown(explain_as_sentence(problem)))
-    if view == "compare":
-        show_comparison(store, account, read_reports(entries), list(counts))
-    else:
-        _show_list(entries, counts)
-        _show_report(entries)
+    _show_list(entries, counts)
+    _show_report(entries)
 
 
 @st.cache_data(ttl=COUNT_TTL_S, max_entries=20, show_spinner=False)
@@ -206,70 +276,3 @@ def _share(measured: Mapping[str, Any], name: str) -> str:
         return "–"
     text = show_percent(value)
     return text if interval is None else "{} ({}–{})".format(text, *percent_bounds(*interval))
-
-
-def show_comparison(
-    store: Store, account: Account, reports: dict[str, ReleaseReport], stored: list[str]
-) -> None:
-    """Show the comparison of two releases, by their reports, their verdicts, or both."""
-    names = list(dict.fromkeys([*reports, *stored]))
-    if len(names) < 2:
-        st.info(_("There is one release only. Promote another, or add verdicts of another to the store."))
-        return
-    left, right = st.columns(2)
-    first = select(_("Release"), names, "compare first", at=left)
-    others = [name for name in names if name != first]
-    second = select(_("Compared with"), others, "compare second", at=right)
-    if missing := " ".join(name for name in (first, second) if name not in reports):
-        st.caption(
-            safe_markdown(_("Not on this machine, so without a report here: {names}.").format(names=missing))
-        )
-    else:
-        st.markdown(f"**{safe_markdown(_('By their reports, on dialogues never trained on'))}**")
-        show_reports(reports[first], reports[second])
-    if first in stored and second in stored:
-        _show_stored(compare_releases(store, account.id, first, second), first, second)
-    else:
-        st.caption(paragraph("The store has no verdicts of"))
-
-
-def _show_stored(compared: Comparison, first: str, second: str) -> None:
-    st.markdown(f"**{safe_markdown(_('On the dialogues of the store that both have judged'))}**")
-    if not compared.n_dialogues:
-        st.info(_("No dialogue of the store was judged by both."))
-        return
-    share = show_percent(compared.n_equal / compared.n_dialogues)
-    n = ngettext("{n} dialogue", "{n} dialogues", compared.n_dialogues)
-    text = _("{dialogues}; in {share} of them both find the same errors in the same turns.")
-    st.markdown(safe_markdown(text.format(dialogues=n, share=share)))
-    if compared.n_dialogues == MAX_COMPARED:
-        st.caption(safe_markdown(_("The newest {n}.").format(n=show_number(MAX_COMPARED))))
-    rows: list[tuple[Cell, ...]] = [
-        (
-            code_title(code, load_taxonomy()), show_number(one), show_number(two), show_number(both),
-            show_number(one - both), show_number(two - both),
-        )
-        for code, (one, two, both) in compared.codes.items()
-    ]  # fmt: skip
-    headings = (
-        _("Code"), _("Findings of {name}").format(name=first), _("Findings of {name}").format(name=second),
-        _("In both"), _("Only {name}").format(name=first), _("Only {name}").format(name=second),
-    )  # fmt: skip
-    if rows:
-        show_table(headings, rows)
-    if not compared.different:
-        return
-    st.markdown(f"**{safe_markdown(_('Dialogues that differ'))}**")
-    show_table(
-        (_("Dialogue"), _("Only {name}").format(name=first), _("Only {name}").format(name=second)),
-        [
-            (dialogue_cell(each.dialogue), _list(each.only_first), _list(each.only_second))
-            for each in choose_rows(compared.different, "compare page")
-        ],
-    )
-
-
-def _list(findings: tuple[tuple[int, str], ...]) -> str:
-    return (
-        ", ".join(_("{code} in turn {turn}").format(code=code, turn=turn) for turn, code in findings) or "–"
-    )

@@ -258,7 +258,7 @@ RIGHTS = {
         documents: list_names list_newest_dialogues list_newest_verdicts list_versions load_published load_version publish record_previewed save_version withdraw
         gold: _insert_gold
         history: record_job
-        insights: compare_releases count_by_release list_scores
+        insights: count_by_release list_scores
         projects: change_limits create list_spending set_state
         stored_annotations: import_annotations
         tasks: add set_wanted set_wanted_if_unchanged
