@@ -142,15 +142,14 @@ def test_what_is_tested_in_an_environment_of_its_own_is_collected_there(target: 
     output(python, *collect, f"tests/{folder}", cwd=ROOT)
 
 
-def modules_of_commands(extra: str | None) -> set[str]:
+def modules_of_commands(extra: str | None, commands: cli.Commands = cli.COMMANDS) -> set[str]:
     """The modules of all commands that need `extra`."""
-    groups = {
-        "": cli.MAIN, "label": cli.LABEL, "policy": cli.POLICY, "data": cli.DATA, "train": cli.TRAIN, "train sft": cli.SFT,
-        "eval": cli.EVAL, "serve": cli.SERVE, "release": cli.RELEASE, "db": cli.DATABASE,
-    }  # fmt: skip
-    return {
-        target.split(":")[0]
-        for group, members in groups.items()
-        for name, (target, _) in members.items()
-        if cli.EXTRAS.get(f"{group} {name}".strip(), cli.EXTRAS.get(group)) == extra
-    }
+    modules = set[str]()
+    for entry in commands.values():
+        if isinstance(entry, dict):
+            own = {"extra": commands.get("extra"), **entry}
+            if "function" not in entry:
+                modules |= modules_of_commands(extra, own)
+            elif own["extra"] == extra:
+                modules.add(entry["function"].split(":")[0])
+    return modules

@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
@@ -35,8 +35,7 @@ def quote_words(quote: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", re.sub(r"_\d+\b", "", quote.casefold()))) or quote
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """A finding or a suggestion of one run."""
 
     kind: str
@@ -55,10 +54,11 @@ class Change:
         return "new" if self.before is None else "gone" if self.after is None else "changed"
 
     @property
-    def code(self) -> str:
+    def finding(self) -> Finding:
+        """The finding of the second run, of the first if that one has none."""
         side = self.after or self.before
         assert side is not None
-        return side.finding.code
+        return side.finding
 
     @property
     def details(self) -> list[str]:
@@ -72,30 +72,32 @@ class Change:
         ]
         return [f"{name}{then} -> {now}" for name, then, now in pairs if then != now]
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether it is of a finding, and anything differs."""
+        kinds = [side.kind for side in (self.before, self.after) if side]
+        return "finding" in kinds and (self.name != "changed" or bool(self.details))
+
     def fails(self, fail_on: Severity) -> bool:
         """Whether the second run has a finding this severe, and the first had none."""
-
-        def counts(side: Side | None) -> bool:
-            return side is not None and side.kind == "finding" and side.finding.severity <= fail_on
-
-        return counts(self.after) and not counts(self.before)
+        before, after = (
+            side is not None and side.kind == "finding" and side.finding.severity <= fail_on
+            for side in (self.before, self.after)
+        )
+        return after and not before
 
     def as_json(self, dialogue: str) -> dict[str, Any]:
-        sides = {"before": self.before, "after": self.after}
-        return {
-            "dialogue_id": dialogue,
-            "change": self.name,
-            **{
-                name: side and {"kind": side.kind, **side.finding.model_dump(mode="json")}
-                for name, side in sides.items()
-            },
+        sides = {
+            name: side and {"kind": side.kind, **side.finding.model_dump(mode="json")}
+            for name, side in (("before", self.before), ("after", self.after))
         }
+        return {"dialogue_id": dialogue, "change": self.name, **sides}
 
 
 def compare(before: Verdict | None, after: Verdict) -> list[Change]:
     """The changes from one verdict on a dialogue to another one."""
     left, right = _sides(before), _sides(after)
-    pairs: list[tuple[Side | None, Side | None]] = []
+    changes: list[Change] = []
     for has_quote, has_turn in ((True, True), (True, False), (False, True)):
 
         def key(side: Side, has_quote: bool = has_quote, has_turn: bool = has_turn) -> Hashable:
@@ -107,13 +109,11 @@ def compare(before: Verdict | None, after: Verdict) -> list[Change]:
             waiting[key(side)].append(side)
         alone = []
         for side in right:
-            pairs.append((waiting[key(side)].pop(0), side)) if waiting[key(side)] else alone.append(side)
+            same = waiting[key(side)]
+            changes.append(Change(same.pop(0), side)) if same else alone.append(side)
         left, right = [side for sides in waiting.values() for side in sides], alone
-    changes = [
-        Change(*pair)
-        for pair in (*pairs, *((side, None) for side in left), *((None, side) for side in right))
-    ]
-    return [each for each in changes if _is_shown(each)]
+    changes += [*(Change(side, None) for side in left), *(Change(None, side) for side in right)]
+    return [each for each in changes if each.is_shown]
 
 
 def _sides(verdict: Verdict | None) -> list[Side]:
@@ -121,11 +121,6 @@ def _sides(verdict: Verdict | None) -> list[Side]:
         return []
     kinds = (("finding", verdict.findings), ("suggestion", verdict.suggestions))
     return [Side(kind, finding) for kind, findings in kinds for finding in findings]
-
-
-def _is_shown(change: Change) -> bool:
-    is_finding = any(side and side.kind == "finding" for side in (change.before, change.after))
-    return is_finding and (change.name != "changed" or bool(change.details))
 
 
 def diff(
@@ -149,6 +144,7 @@ def diff(
         Write JSON.
     """
     from dialint.app.scoring.reports import visible
+    from dialint.detector.languages import describe_gaps
     from dialint.detector.verdict_files import read_verdicts
 
     totals: dict[str, Counter[str]] = defaultdict(Counter)
@@ -169,12 +165,12 @@ def diff(
             totals[finding.code]["after"] += 1
         then = first.pop(verdict.dialogue_id, None)
         if then is not None and then.quality is not None and verdict.quality is None:
-            lost[verdict.dialogue_id] = _describe_gap(verdict)
+            lost[verdict.dialogue_id] = verdict.failure or describe_gaps(verdict)
         if verdict.status == "scored" and (changes := compare(then, verdict)):
             changed[verdict.dialogue_id] = changes
     lost |= {name: "missing" for name, verdict in first.items() if verdict.quality is not None}
     for change in (change for changes in changed.values() for change in changes):
-        totals[change.code][change.name] += 1
+        totals[change.finding.code][change.name] += 1
     columns = ("before", "after", "new", "gone", "changed")
     codes = {code: {name: totals[code][name] for name in columns} for code in sorted(totals)}
     notes = [] if set(made_with[0]) == set(made_with[1]) else [
@@ -210,21 +206,13 @@ def _makers(verdict: Verdict) -> str:
     return f"{verdict.release}, taxonomy {verdict.taxonomy}{team}"
 
 
-def _describe_gap(verdict: Verdict) -> str:
-    from dialint.detector.languages import describe_gaps
-
-    return verdict.failure or describe_gaps(verdict)
-
-
 def _lines(changes: Sequence[Change]) -> Iterator[str]:
     from dialint.app.scoring.reports import finding_lines, visible
     from dialint.detector.taxonomy import load_taxonomy
 
     taxonomy = load_taxonomy()
     for change in changes:
-        side = change.after or change.before
-        assert side is not None
-        head, *more = finding_lines(side.finding, taxonomy)
+        head, *more = finding_lines(change.finding, taxonomy)
         yield f"  {change.name:<8}{head}"
         details = more if change.name == "new" else map(visible, change.details)
         yield from (f"          {line}" for line in details)

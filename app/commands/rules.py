@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dialint.detector.calibration import CodeRelease
-    from dialint.detector.records import Dialogue, Verdict
+    from dialint.detector.records import Verdict
     from dialint.eval.rules import RulesPreview
 
 
@@ -63,6 +63,7 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
     """
     config = config or RulesConfig()
     from dialint.detector.artifacts import require_new_files, write_json
+    from dialint.detector.ingest.read import load_dialogues
     from dialint.detector.overrides import read_overrides
     from dialint.detector.policy import load_policies
     from dialint.detector.taxonomy import load_taxonomy
@@ -82,7 +83,8 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
     policies = load_policies(config.policy) if config.policy else None
     is_far = overrides is not None and any(map(_is_far, verdicts))
     new = NewRules(after, codes, overrides, policies, is_far)
-    preview = preview_rules(before, new, _read(verdicts, before.version, release), _load_dialogues(config))
+    dialogues = load_dialogues(config.log, config.read) if config.log else {}
+    preview = preview_rules(before, new, _read(verdicts, before.version, release), dialogues)
     _show(preview)
     if config.out is not None:
         content = TypeAdapter(RulesPreview).dump_python(preview, mode="json")
@@ -124,16 +126,6 @@ def _read(files: Iterable[Path], taxonomy: str, release: str) -> Iterator[Verdic
                     f"{file}: made by {verdict.release}, not {release}; --release names its folder",
                 )
             yield verdict
-
-
-def _load_dialogues(config: RulesConfig) -> dict[str, Dialogue]:
-    from dialint.detector.ingest.outcomes import Counts, Loaded
-    from dialint.detector.ingest.read import open_logs, read
-
-    if not config.log:
-        return {}
-    loaded = read(open_logs(list(config.log)), config.read, Counts())
-    return {item.dialogue.id: item.dialogue for item in loaded if isinstance(item, Loaded)}
 
 
 def _show(preview: RulesPreview) -> None:

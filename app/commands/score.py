@@ -8,16 +8,12 @@ wrong, 3 too many bad records or failures, 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
-from typing import Annotated, get_type_hints
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from dialint.app.scoring.options import ClusterConfig, ScoreConfig
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import ConfigError
-from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.interface import DetectorConfig
-from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.watchdog import WatchConfig
 
 DEFAULT = ScoreConfig()
 
@@ -34,21 +30,15 @@ def score(
         Log files, globs, folders, .zip archives, s3://BUCKET/KEY or s3://BUCKET/PREFIX/, or - for standard
         input.
     """
-    for log in logs:
-        if log.startswith("-") and log != "-":
-            from difflib import get_close_matches
+    if unknown := next((log for log in logs if log.startswith("-") and log != "-"), None):
+        from difflib import get_close_matches
 
-            groups = (ScoreConfig, ReadConfig, DetectorConfig, JudgeConfig, WatchConfig, ClusterConfig)
-            names = []
-            for group in groups:
-                for name, hint in get_type_hints(group, include_extras=True).items():
-                    own = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Parameter)]
-                    if Parameter(parse=False) not in own:
-                        usual = [f"--{name.replace('_', '-')}"]
-                        names += [each for parameter in own for each in parameter.name or ()] or usual
-            near = get_close_matches(log.partition("=")[0], names, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ConfigError("E_OPTION", f"unknown option {log}{hint}; `dialint score --help` lists all")
+        from dialint.app.cli import app
+
+        names = [name for option in app["score"].assemble_argument_collection() for name in option.names]
+        near = get_close_matches(unknown.partition("=")[0], names, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ConfigError("E_OPTION", f"unknown option {unknown}{hint}; `dialint score --help` lists all")
     from dialint.app.scoring.loop import run
 
     return run(logs, config)

@@ -225,116 +225,107 @@ class Table:
     headings: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
 
+    @classmethod
+    def of(cls, title: str, note: str, rows: Iterable[Mapping[str, Cell]]) -> Table:
+        """A table of rows that are values by heading, all with the same headings."""
+        listed = list(rows)
+        return cls(title, note, tuple(listed[0] if listed else ()), [tuple(row.values()) for row in listed])
+
 
 def tables(figures: Figures) -> list[Table]:
-    """All tables: codes, severities, suggestions if there are any, then each way of grouping that the log
+    """All tables that have rows: codes, severities, suggestions, then each way of grouping that the log
     knows."""
     dimensions = [d for d in DIMENSIONS if set(figures.groups[d]) - {None}]
-    suggestions = [_suggestions(figures)] if figures.tally.suggestions else []
-    groups = [_groups(figures, dimension) for dimension in dimensions]
-    return [_codes(figures), _severities(figures), *suggestions, *groups]
+    made = [_codes(figures), _severities(figures), _suggestions(figures)]
+    return [each for each in (*made, *(_groups(figures, d) for d in dimensions)) if each.rows]
 
 
 def _score_figure(score: ReviewedScore) -> Figure:
     return Figure(score.n, score.value, score.low, score.high)
 
 
+def _title(code: str, taxonomy: Taxonomy) -> str:
+    return f"{code} {taxonomy.codes[code].name.en}" if code in taxonomy.codes else code
+
+
 def _codes(figures: Figures) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[dict[str, Cell]] = []
     for code in sorted(figures.codes, key=lambda code: [*figures.taxonomy.codes, code].index(code)):
         counts = figures.codes[code]
-        name = figures.taxonomy.codes[code].name.en if code in figures.taxonomy.codes else ""
-        n = counts.severities.total()
-        rows.append(
-            (
-                f"{code} {name}".strip(),
-                *(counts.severities[severity] for severity in SEVERITIES),
-                n,
-                counts.flagged,
-                counts.dialogues,
-                per_100(counts.flagged, counts.dialogues),
-                counts.turns if figures.knows_turns else None,
-                _rate(n, counts.turns) if figures.knows_turns and counts.dialogues >= LEAST else None,
-            )
-        )
-    return Table(
-        "By code",
+        n, is_rated = counts.severities.total(), figures.knows_turns and counts.dialogues >= LEAST
+        rows.append({
+            "Code": _title(code, figures.taxonomy),
+            **{severity: counts.severities[severity] for severity in SEVERITIES},
+            "Findings": n,
+            "Dialogues with one": counts.flagged,
+            "Judged dialogues": counts.dialogues,
+            "Dialogues with one per 100": per_100(counts.flagged, counts.dialogues),
+            "Judged turns": counts.turns if figures.knows_turns else None,
+            "Findings per 100 turns": _rate(n, counts.turns) if is_rated else None,
+        })  # fmt: skip
+    note = (
         "Judged are the dialogues and agent turns in which the code was looked for: those in languages that "
-        "the release does not cover for it are left out.",
-        (
-            "Code", *SEVERITIES, "Findings", "Dialogues with one", "Judged dialogues",
-            "Dialogues with one per 100", "Judged turns", "Findings per 100 turns",
-        ),
-        rows,
-    )  # fmt: skip
+        "the release does not cover for it are left out."
+    )
+    return Table.of("By code", note, rows)
 
 
 def _severities(figures: Figures) -> Table:
-    findings, whole = figures.tally.findings, figures.whole
-    rows: list[tuple[Cell, ...]] = []
+    whole, rows = figures.whole, list[dict[str, Cell]]()
     for level in figures.taxonomy.severities:
-        n = sum(by[level.code] for by in findings.values())
+        n = sum(by[level.code] for by in figures.tally.findings.values())
         in_judged = whole.severities[level.code]
-        rate = _rate(in_judged, whole.turns) if figures.knows_turns and whole.judged >= LEAST else None
-        rows.append((f"{level.code} {level.name.en}", n, n - in_judged, rate))
-    return Table(
-        "By severity",
-        "Some findings are of exact checks in dialogues that could not be judged otherwise; in no rate.",
-        ("Severity", "Findings", "Of them in dialogues not judged", "Findings per 100 turns"),
-        rows,
-    )
+        is_rated = figures.knows_turns and whole.judged >= LEAST
+        rows.append({
+            "Severity": f"{level.code} {level.name.en}",
+            "Findings": n,
+            "Of them in dialogues not judged": n - in_judged,
+            "Findings per 100 turns": _rate(in_judged, whole.turns) if is_rated else None,
+        })  # fmt: skip
+    note = "Some findings are of exact checks in dialogues that could not be judged otherwise; in no rate."
+    return Table.of("By severity", note, rows)
 
 
 def _suggestions(figures: Figures) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for code, causes in sorted(figures.tally.suggestions.items()):
-        name = figures.taxonomy.codes[code].name.en if code in figures.taxonomy.codes else ""
-        rows.append((f"{code} {name}".strip(), causes.total(), format_causes(causes)))
-    return Table(
-        "Suggestions",
+    note = (
         "Not counted: places worth a look where the evidence does not suffice for a finding. They are in no "
-        "other figure of this report.",
-        ("Code", "Suggestions", "Demoted by"),
-        rows,
+        "other figure of this report."
     )
+    rows: Iterable[dict[str, Cell]] = (
+        {"Code": _title(code, figures.taxonomy), "Suggestions": by.total(), "Demoted by": format_causes(by)}
+        for code, by in sorted(figures.tally.suggestions.items())
+    )
+    return Table.of("Suggestions", note, rows)
 
 
 def _groups(figures: Figures, dimension: str) -> Table:
-    groups = figures.groups[dimension]
-    rows: list[tuple[Cell, ...]] = []
+    groups, rows = figures.groups[dimension], list[dict[str, Cell]]()
     for name in sorted(groups, key=lambda name: (name is None, name or "")):
-        group = groups[name]
-        reviewed = group.reviewed
-        enough = figures.knows_turns and group.judged >= LEAST
-        rows.append(
-            (
-                UNKNOWN if name is None else name,
-                group.judged,
-                group.failed,
-                group.not_judged,
-                group.turns if figures.knows_turns else None,
-                group.findings.total(),
-                group.serious,
-                per_100(group.serious, group.judged),
-                per_100(group.flagged, group.judged),
-                _rate(group.findings.total(), group.turns) if enough else None,
-                " ".join(f"{code} {n}" for code, n in group.findings.most_common(3)),
-                *((reviewed.n_read, reviewed.model, _score_figure(reviewed)) if figures.scores else ()),
-            )
-        )
-    return Table(
-        f"By {dimension}",
+        group, reviewed = groups[name], groups[name].reviewed
+        n, is_rated = group.findings.total(), figures.knows_turns and group.judged >= LEAST
+        row: dict[str, Cell] = {
+            dimension.capitalize(): UNKNOWN if name is None else name,
+            "Judged dialogues": group.judged,
+            "Failed": group.failed,
+            "Not judged": group.not_judged,
+            "Judged turns": group.turns if figures.knows_turns else None,
+            "Findings": n,
+            "Dialogues with S1 or S2": group.serious,
+            "With S1 or S2 per 100": per_100(group.serious, group.judged),
+            "With a finding per 100": per_100(group.flagged, group.judged),
+            "Findings per 100 turns": _rate(n, group.turns) if is_rated else None,
+            "Most frequent": " ".join(f"{code} {k}" for code, k in group.findings.most_common(3)),
+        }
+        if figures.scores:
+            row |= {"Read by people": reviewed.n_read, "Model's score": reviewed.model}
+            row["Reviewed score"] = _score_figure(reviewed)
+        rows.append(row)
+    note = (
         f"In order of {'time' if dimension == 'week' else 'name'}, not of merit: overlapping intervals show "
         f"no difference, and among many some stand out by chance. No share where its interval is wider than "
-        f"50 points, no rate by turns below {LEAST} judged dialogues.",
-        (
-            dimension.capitalize(), "Judged dialogues", "Failed", "Not judged", "Judged turns", "Findings",
-            "Dialogues with S1 or S2", "With S1 or S2 per 100", "With a finding per 100",
-            "Findings per 100 turns", "Most frequent",
-            *(("Read by people", "Model's score", "Reviewed score") if figures.scores else ()),
-        ),
-        rows,
-    )  # fmt: skip
+        f"50 points, no rate by turns below {LEAST} judged dialogues."
+    )
+    return Table.of(f"By {dimension}", note, rows)
 
 
 def per_100(k: int, n: int) -> Figure:

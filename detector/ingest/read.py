@@ -34,6 +34,7 @@ __all__ = [
     "read",
 ]
 
+USUAL = ReadConfig()
 EARLY_STOP_FROM = 10_000
 HOPELESS_FROM = 100
 """Records of which at least one must be good for the rest to be read."""
@@ -148,13 +149,13 @@ def read(
         counts.check_share(config.max_bad)
 
 
-def load_dialogues(logs: Sequence[str]) -> dict[str, Dialogue]:
+def load_dialogues(logs: Sequence[str], config: ReadConfig = USUAL) -> dict[str, Dialogue]:
     """Every good dialogue of some logs by its id, all in memory; rejects are passed over.
 
     Raises:
         InputRefused, TooManyBad: as `read`.
     """
-    outcomes = read(open_logs(list(logs)), ReadConfig(), Counts())
+    outcomes = read(open_logs(list(logs)), config, Counts())
     return {outcome.dialogue.id: outcome.dialogue for outcome in outcomes if isinstance(outcome, Loaded)}
 
 

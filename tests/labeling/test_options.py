@@ -20,7 +20,7 @@ from dialint.detector.errors import ConfigError
 from dialint.labeling.dataset.examples import DatasetConfig
 
 APART = {
-    "dialint.app.commands.projects": "makes a project of it, which refuses",
+    "dialint.app.commands.label": "makes a project of it, which refuses",
 }
 
 

@@ -1,19 +1,29 @@
-"""``dialint label project create``, ``plan``, ``route`` and ``status``: projects, their tasks and
-their progress."""
+"""``dialint label project create``, ``plan``, ``route``, ``demote`` and ``status``: projects, their tasks and
+their progress; ``aggregate``, ``ask`` and ``adjudicate``: from many answers to one label.
+
+``calibration`` and ``appeals`` start work for a group by a schedule; its answers are compared, and the
+appeals decided, in the console.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
+from pydantic import ValidationError
 
 from dialint.app.output import print_line, print_table
-from dialint.app.store_session import DEFAULT_SESSION, Session
+from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption, uses_files
 from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import command_options
+from dialint.labeling.adjudication.calibration_session import CalibrationConfig
+from dialint.labeling.adjudication.cases import AdjudicateConfig
+from dialint.labeling.aggregation.adaptive_overlap import OverlapConfig
+from dialint.labeling.aggregation.aggregate import AggregateConfig
+from dialint.labeling.aggregation.question_posteriors import StoreLabelsConfig
 from dialint.labeling.exchange.demotion import Counts, DemoteConfig
 from dialint.labeling.queue.dispatch import RouteConfig
 from dialint.labeling.queue.sampling import SamplingConfig
@@ -23,10 +33,11 @@ if TYPE_CHECKING:
     from dialint.labeling.store.api import Store
 
 COUNTS: tuple[TaskState, ...] = ("open", "full", "done")
+FILES, STORED = AggregateConfig(), StoreLabelsConfig()
 project = App(name="project", help="Create projects; the console (Admin, Projects) closes and opens them.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class ProjectConfig:
     """The questions of a project and who may answer them."""
 
@@ -45,7 +56,7 @@ class ProjectConfig:
     """Answers required of each task."""
     most: int | None = None
     """Maximum of answers that adaptive overlap may ask for; 5, or --overlap if that is more."""
-    skill: tuple[str, ...] = ()
+    skills: Annotated[tuple[str, ...], Parameter(name="--skill")] = ()
     """Skills that an account needs."""
     fair_share: float | None = None
     """Largest share of the answers that one account may give."""
@@ -64,26 +75,20 @@ class ProjectConfig:
         Raises:
             ConfigError: an unknown code, no readable instructions, or an option that cannot be.
         """
-        from pydantic import ValidationError
-
         from dialint.detector.taxonomy import load_taxonomy
 
-        taxonomy = load_taxonomy(self.taxonomy)
-        codes = tuple(dict.fromkeys(code.code for one in self.codes for code in taxonomy.select(one)))
-        deadline = self.deadline
-        if deadline is not None and deadline.tzinfo is None:
-            deadline = deadline.replace(tzinfo=UTC)
+        values = {**vars(self), "id": name}
+        taxonomy = load_taxonomy(values.pop("taxonomy"))
+        values["codes"] = tuple(
+            dict.fromkeys(each.code for one in self.codes for each in taxonomy.select(one))
+        )
+        values["most"] = max(5, self.overlap) if self.most is None else self.most
+        if self.deadline is not None and self.deadline.tzinfo is None:
+            values["deadline"] = self.deadline.replace(tzinfo=UTC)
         try:
-            instructions = "" if self.instructions is None else self.instructions.read_text(encoding="utf-8")
+            values["instructions"] = "" if self.instructions is None else self.instructions.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError("E_PATH", f"{self.instructions}: {type(error).__name__}") from None
-        values: dict[str, Any] = {
-            "id": name, "codes": codes, "purpose": self.purpose, "prelabelled": self.prelabelled,
-            "masked": self.masked, "instructions": instructions, "overlap": self.overlap,
-            "most": max(5, self.overlap) if self.most is None else self.most, "skills": self.skill,
-            "fair_share": self.fair_share, "control_share": self.control_share, "lease_s": self.lease_s,
-            "deadline": deadline,
-        }  # fmt: skip
         try:
             return Project(**values)
         except ValidationError as error:
@@ -93,9 +98,7 @@ class ProjectConfig:
 
 
 @project.command(name="create")
-def create_project(
-    name: str, *, config: Annotated[ProjectConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION
-) -> int:
+def create_project(name: str, *, config: ProjectConfig, session: Session = DEFAULT_SESSION) -> int:
     """Create a project, open for work; the same one again changes nothing.
 
     Parameters
@@ -237,3 +240,126 @@ def _progress(store: Store, actor: str, one: Project, state: str) -> Iterator[tu
             numbers = (f"{counts[key]:,}" for key in COUNTS)
             answers = f"{n_answers:,}" if pool == "main" else ""
             yield one.id, one.purpose, state, pool, *numbers, progress, answers, deadline
+
+
+def aggregate(
+    *,
+    config: AggregateConfig = FILES,
+    settling: StoreLabelsConfig = STORED,
+    everything: bool = False,
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
+) -> int:
+    """Aggregate the answers of many people to one label a task, with its probability.
+
+    From a crowd table into a file with --annotations and --out; from the store into its labels with --project
+    or --everything, where the model counts as one more annotator.
+
+    Parameters
+    ----------
+    everything
+        Use all answers in the store.
+    """
+    if uses_files(settling.project, config.annotations, config.out):
+        from dialint.labeling.aggregation.aggregate import aggregate as aggregate_files
+
+        if everything:
+            raise ConfigError("E_OPTION", "--everything is all answers in the store: name no file")
+        aggregate_files(config)
+        return 0
+    if (settling.project is None) != everything:
+        raise ConfigError(
+            "E_OPTION", "name a table (--annotations, --out) or answers (--project, --everything)"
+        )
+    own = (config.model, config.gold) != (None, None) or config.last_wins
+    if config.method != "joint" or config.soft != "truth" or own:
+        raise ConfigError(
+            "E_OPTION", "in the store the method is joint, with the model and gold that are there"
+        )
+    from dialint.detector.taxonomy import load_taxonomy
+    from dialint.labeling.aggregation.question_posteriors import aggregate_store
+
+    with session.open() as (store, actor):
+        summary = aggregate_store(store, actor, settling, load_taxonomy(taxonomy))
+    print_line(
+        f"{summary.labels:,} labels of {summary.questions:,} questions: {summary.sure:,} sure, "
+        f"{summary.gold:,} known for certain, the model's word on {summary.with_model:,}"
+    )
+    return 0
+
+
+def adjudicate(
+    *,
+    config: Annotated[AdjudicateConfig, Parameter(name="*")],
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
+) -> int:
+    """Send unsettled questions to experts: those below a confidence, or on which people disagree."""
+    from dialint.detector.taxonomy import load_taxonomy
+    from dialint.labeling.adjudication.cases import adjudicate as open_cases
+
+    with session.open() as (store, actor):
+        summary = open_cases(store, actor, config, load_taxonomy(taxonomy))
+    print_line(
+        f"{summary.questions:,} questions: {summary.unsure:,} below {config.sure:g}, people disagree on "
+        f"{summary.disagree:,}; {summary.cases:,} turns for experts, {summary.added:,} of them new"
+    )
+    return 0
+
+
+def ask(
+    *,
+    config: Annotated[OverlapConfig, Parameter(name="*")],
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
+) -> int:
+    """Close tasks that are sure enough, and ask for one more answer where they are not."""
+    from dialint.detector.taxonomy import load_taxonomy
+    from dialint.labeling.aggregation.adaptive_overlap import Decision, update_overlap
+
+    with session.open() as (store, actor):
+        summary = update_overlap(store, actor, config, load_taxonomy(taxonomy))
+    print_line(
+        f"{summary[Decision.STOP]:,} tasks are sure, {summary[Decision.ASK]:,} ask for one answer more, "
+        f"{summary[Decision.GIVE_UP]:,} are for experts"
+    )
+    return 0
+
+
+def calibration(
+    *,
+    config: Annotated[CalibrationConfig, Parameter(name="*")],
+    taxonomy: TaxonomyOption = None,
+    session: Session = DEFAULT_SESSION,
+) -> int:
+    """Give the same dialogues, blind, to a group of people; the console shows the results."""
+    from dialint.detector.taxonomy import load_taxonomy
+    from dialint.labeling.adjudication.calibration_session import start_session
+
+    with session.open() as (store, actor):
+        summary = start_session(store, actor, config, load_taxonomy(taxonomy))
+    print_line(f"{config.name}: {summary.tasks} dialogues to {', '.join(summary.people)}")
+    return 0
+
+
+def appeals(into: str, *, session: Session = DEFAULT_SESSION) -> int:
+    """Send every open appeal to a blind second review; experts decide afterwards.
+
+    Parameters
+    ----------
+    into
+        Review project that is not pre-labelled.
+    """
+    from dialint.labeling.store.appeals import list_open, list_stuck, open_second_reviews
+
+    with session.open() as (store, actor):
+        new = open_second_reviews(store, actor, into)
+        n = len(list_open(store, actor, 1000))
+        nobody = list_stuck(store, actor, into)
+    print_line(f"{n} open appeals, {new} new tasks in {into}")
+    for one in nobody:
+        print_line(
+            f"appeal {one.id}, dialogue {one.dialogue}: nobody is left to review it; all reviewers have a "
+            "part in the dialogue or have seen what others say of it. A new one: dialint label account"
+        )
+    return 0
