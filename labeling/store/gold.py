@@ -6,7 +6,6 @@ doubt that good labelers contradict. Such gold is reported and never dropped: an
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -293,37 +292,9 @@ def read_gold_file(path: Path, taxonomy: Taxonomy | None = None) -> list[Gold]:
     Raises:
         InputRefused: no such file, not a table, a bad row, or two rows that contradict each other.
     """
-    rows = ((Message("{path}, line {line}", path=path, line=line), cells) for line, cells in read_table(path))
-    return _collect_rows(rows, taxonomy)
-
-
-def parse_gold_lines(text: str, taxonomy: Taxonomy | None = None) -> list[Gold]:
-    """Read gold that somebody pasted as JSON lines; as `read_gold_file`.
-
-    Raises:
-        InputRefused: a line that is not a JSON object, a bad row, or two rows that contradict each other.
-    """
-
-    def iterate_lines() -> Iterator[tuple[Message, Mapping[str, Any]]]:
-        for number, line in enumerate(text.splitlines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                cells = json.loads(line)
-            except (ValueError, RecursionError):
-                cells = None
-            if not isinstance(cells, dict):
-                raise InputRefused("E_GOLD", "line {number}: expected a JSON object", number=number)
-            yield Message("line {number}", number=number), cells
-
-    return _collect_rows(iterate_lines(), taxonomy)
-
-
-def _collect_rows(
-    cells_by_place: Iterable[tuple[Message, Mapping[str, Any]]], taxonomy: Taxonomy | None
-) -> list[Gold]:
     rows: dict[tuple[str, int, str], Gold] = {}
-    for where, cells in cells_by_place:
+    for line, cells in read_table(path):
+        where = Message("{path}, line {line}", path=path, line=line)
         row = _parse_row(cells, where, taxonomy)
         if rows.setdefault((row.dialogue, row.turn, row.code), row).present != row.present:
             raise InputRefused("E_GOLD", "{where}: contradicts an earlier row", where=where)

@@ -7,7 +7,6 @@ leads can send what they found to a review project.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -46,7 +45,7 @@ def explore_page(store: Store, account: Account) -> None:
     after = st.query_params.get("after") or None
     results = search(store, account.id, wanted, after)
     if has_permission(account, "plan"):
-        with actions, st.container(horizontal=True, horizontal_alignment="right"):
+        with actions:
             _show_sending(store, account, results.hits)
     total = count(store, account.id, wanted)
     n = ngettext("{n} dialogue", "{n} dialogues", total.n)
@@ -112,32 +111,19 @@ def _describe_status(hit: Hit) -> str:
 
 
 def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
-    """Send dialogues of this page to a review project: all by one click, or some by a form."""
+    """Send the dialogues of this page to a review project, by one click where there is one."""
     listed = projects.list_projects(store, account.id)
     found = [each for each, state in listed if each.purpose == "review" and state == "open"]
     names = [each.id for each in sorted(found, key=lambda each: not each.prelabelled)]
-    usual = names if len(names) == 1 else [each.id for each in found if each.prelabelled]
     ids = [hit.dialogue for hit in hits]
     label = ngettext("Send {n} dialogue to review", "Send {n} dialogues to review", len(ids))
-    if not ids or not names or len(usual) == 1:
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="bottom"):
+        project = select(_("Project"), names, "send to", width=220) if len(names) > 1 else None
         st.button(
             safe_markdown(label), icon=":material/send:", key="send all", disabled=not ids or not names,
             help=None if names else _("There is no open review project. A lead makes one."),
-            on_click=_send, args=(store, account, ids, *usual),
+            on_click=_send, args=(store, account, ids, project or next(iter(names), "")),
         )  # fmt: skip
-    if not ids or not names:
-        return
-    popover = st.popover(_("Send some…") if len(usual) == 1 else safe_markdown(label), icon=":material/send:")
-    with popover, st.form("send to review", border=False):
-        # a key by the page: another page begins with all of its own
-        page_key = hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:16]
-        chosen = st.multiselect(
-            _("Dialogues of this page"), ids, default=ids, key=f"sent:{page_key}", format_func=safe_text
-        )
-        project = select(_("Project"), names)
-        if st.form_submit_button(_("Send"), type="primary") and chosen:
-            _send(store, account, chosen, project)
-            st.rerun()
 
 
 def _send(store: Store, account: Account, chosen: Sequence[str], project: str) -> None:

@@ -28,11 +28,9 @@ from dialint.app.console.tables import (
 )
 from dialint.app.console.text import safe_markdown
 from dialint.app.store_session import one_time_password
-from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import accounts, authentication, gold, projects
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.authentication import Identity
-from dialint.labeling.store.gold import parse_gold_lines
 from dialint.labeling.store.permissions import ROLES, Permission, has_permission
 from dialint.labeling.store.records import Account, AccountRole, Gold, Status
 from dialint.labeling.store.tasks import add_control_tasks
@@ -199,7 +197,7 @@ OPENED = "gold opened"
 
 
 def show_gold(store: Store, account: Account) -> None:
-    """The gold, its doubts, and ways to add, retire and use it."""
+    """The gold, its doubts, and ways to retire and use it."""
     st.caption(
         _("Whoever reads the known answers of a dialogue no longer answers it blind: the store notes it.")
     )
@@ -211,9 +209,9 @@ def show_gold(store: Store, account: Account) -> None:
             show = partial(st.session_state.update, {OPENED: True})
             st.button(_("Show the known answers"), key="open gold", on_click=show)
     with forms:
-        _show_import(store, account)
         if has_permission(account, "plan"):
             _show_tasks(store, account)
+        st.caption(paragraph("Known answers come from"))
 
 
 def _show_gold_list(store: Store, account: Account) -> None:
@@ -279,24 +277,6 @@ def _show_use(store: Store, account: Account, rows: tuple[Gold, ...]) -> None:
             with attempt(ADMIN) as done:
                 gold.retire_gold(store, account.id, name)
                 done(_("{name} is retired.").format(name=name))
-
-
-def _show_import(store: Store, account: Account) -> None:
-    with st.form("import gold", clear_on_submit=False):
-        st.markdown(f"**{safe_markdown(_('Add known answers'))}**")
-        text = st.text_area(
-            _("JSON lines"), height=120, max_chars=1_000_000, key="gold lines",
-            placeholder='{"dialogue_id": "d1", "turn": 3, "code": "C1", "present": true, "reason": "…"}',
-            help=paragraph("One line for each dialogue"),
-        )  # fmt: skip
-        replace = st.checkbox(_("Overwrite answers that say otherwise"), key="gold replace")
-        if st.form_submit_button(_("Add"), type="primary"):
-            with attempt(ADMIN) as done:
-                counts = gold.import_gold(
-                    store, account.id, parse_gold_lines(text, load_taxonomy()), replace=replace
-                )
-                template = _("{new} new, {replaced} replaced, {unchanged} unchanged.")
-                done(template.format(new=counts.new, replaced=counts.replaced, unchanged=counts.unchanged))
 
 
 def _show_tasks(store: Store, account: Account) -> None:

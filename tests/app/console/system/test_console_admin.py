@@ -1,6 +1,5 @@
 """The Admin page by its widgets: accounts, projects, budgets, gold, retention with proof, audit log."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -156,22 +155,16 @@ def test_limits_are_changed_and_those_that_are_shown_rounded_are_not_changed_wit
     assert "Most must not be less than overlap" in page.text
 
 
-def test_gold_is_pasted_retired_and_brought_back(view: Open, store: Store) -> None:
-    page = view("gold", "lea")
-    line = json.dumps({"dialogue_id": "d3", "turn": 1, "code": "C1", "present": True, "reason": HOSTILE})
-    fill(page, gold_lines=line + "\n{").press("Add")
-    assert "Line 2: expected a JSON object" in page.text
-    fill(page, gold_lines=line).press("Add")
-    assert "1 new, 0 replaced, 0 unchanged." in page.text
-    page.press("Show the known answers")
+def test_gold_is_retired_brought_back_and_made_tasks_of(view: Open, store: Store) -> None:
+    known = Gold(dialogue="d3", turn=1, code="C1", present=True, source="expert", reason=HOSTILE)
+    gold.import_gold(store, "lea", [known])
+    page = view("gold", "lea").press("Show the known answers")
     page.press("Retire it")
     assert gold.list_gold(store, "lea", retired=True)[0].retired
     page.press("Use it again")
     assert not gold.list_gold(store, "lea", retired=True)[0].retired
     fill(page, gold_project="to label").press("Make tasks")
-    assert gold.list_gold(store, "lea")[0] == Gold(
-        dialogue="d3", turn=1, code="C1", present=True, source="expert", reason=HOSTILE
-    )
+    assert gold.list_gold(store, "lea") == (known,)
 
 
 def test_erasing_needs_a_reason_and_the_words(view: Open, store: Store) -> None:
