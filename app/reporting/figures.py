@@ -120,7 +120,6 @@ class Figures:
     """A heap for each code, of suggestions, which are in no other figure than their own table."""
     listed: list[ListedFinding] = field(default_factory=list)
     """A heap; `findings` has them in order."""
-    knows_turns: bool = True
 
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
@@ -131,7 +130,6 @@ class Figures:
             groups.setdefault(getattr(verdict, dimension), Group()).add(verdict, score)
         if verdict.status == "failed":
             return
-        self.knows_turns &= verdict.agent_turns is not None
         self._add_codes(verdict)
         for finding in verdict.findings:
             self._list(self.listed, MAX_LISTED, verdict, finding)
@@ -156,10 +154,10 @@ class Figures:
         for code in {*self.covered, *(code for code, _ in findings)}:
             counts = self.codes.setdefault(code, CodeCounts())
             turns = (verdict.agent_turns or 0) - len(missing.get(code, ()))
-            if code in nowhere or (verdict.agent_turns is not None and turns <= 0):
+            if code in nowhere or turns <= 0:
                 continue
             counts.dialogues += 1
-            counts.turns += max(turns, 0)
+            counts.turns += turns
         for (code, severity), n in findings.items():
             self.codes[code].severities[severity] += n
         for code in {code for code, _ in findings}:
@@ -252,7 +250,7 @@ def _codes(figures: Figures) -> Table:
     rows: list[dict[str, Cell]] = []
     for code in sorted(figures.codes, key=lambda code: [*figures.taxonomy.codes, code].index(code)):
         counts = figures.codes[code]
-        n, is_rated = counts.severities.total(), figures.knows_turns and counts.dialogues >= LEAST
+        n, is_rated = counts.severities.total(), counts.dialogues >= LEAST
         rows.append({
             "Code": _title(code, figures.taxonomy),
             **{severity: counts.severities[severity] for severity in SEVERITIES},
@@ -260,7 +258,7 @@ def _codes(figures: Figures) -> Table:
             "Dialogues with one": counts.flagged,
             "Judged dialogues": counts.dialogues,
             "Dialogues with one per 100": per_100(counts.flagged, counts.dialogues),
-            "Judged turns": counts.turns if figures.knows_turns else None,
+            "Judged turns": counts.turns,
             "Findings per 100 turns": _rate(n, counts.turns) if is_rated else None,
         })  # fmt: skip
     note = (
@@ -275,7 +273,7 @@ def _severities(figures: Figures) -> Table:
     for level in figures.taxonomy.severities:
         n = sum(by[level.code] for by in figures.tally.findings.values())
         in_judged = whole.severities[level.code]
-        is_rated = figures.knows_turns and whole.judged >= LEAST
+        is_rated = whole.judged >= LEAST
         rows.append({
             "Severity": f"{level.code} {level.name.en}",
             "Findings": n,
@@ -302,13 +300,13 @@ def _groups(figures: Figures, dimension: str) -> Table:
     groups, rows = figures.groups[dimension], list[dict[str, Cell]]()
     for name in sorted(groups, key=lambda name: (name is None, name or "")):
         group, reviewed = groups[name], groups[name].reviewed
-        n, is_rated = group.findings.total(), figures.knows_turns and group.judged >= LEAST
+        n, is_rated = group.findings.total(), group.judged >= LEAST
         row: dict[str, Cell] = {
             dimension.capitalize(): UNKNOWN if name is None else name,
             "Judged dialogues": group.judged,
             "Failed": group.failed,
             "Not judged": group.not_judged,
-            "Judged turns": group.turns if figures.knows_turns else None,
+            "Judged turns": group.turns,
             "Findings": n,
             "Dialogues with S1 or S2": group.serious,
             "With S1 or S2 per 100": per_100(group.serious, group.judged),
@@ -343,9 +341,7 @@ def _rate(n: int, turns: int) -> float | None:
 def headline(figures: Figures) -> list[tuple[str, Cell]]:
     """The figures at the top, each with its label."""
     whole = figures.whole
-    rate = (
-        _rate(whole.findings.total(), whole.turns) if figures.knows_turns and whole.judged >= LEAST else None
-    )
+    rate = _rate(whole.findings.total(), whole.turns) if whole.judged >= LEAST else None
     reviewed = [("Reviewed score", _score_figure(whole.reviewed))] if figures.scores else []
     return [
         *reviewed,
@@ -353,7 +349,7 @@ def headline(figures: Figures) -> list[tuple[str, Cell]]:
         ("Dialogues with a finding per 100", per_100(whole.flagged, whole.judged)),
         ("Findings per 100 agent turns", rate),
         ("Judged dialogues", whole.judged),
-        ("Judged agent turns", whole.turns if figures.knows_turns else None),
+        ("Judged agent turns", whole.turns),
         ("Failed dialogues", whole.failed),
         ("Not judged, by language", whole.not_judged),
     ]
@@ -403,8 +399,6 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
         lines.append(f"Codes that nobody looked for: {' '.join(missing)}.")
     if options.get("limit"):
         lines.append(f"Only the first {options['limit']:,} dialogues of the log were scored (--limit).")
-    if not figures.knows_turns:
-        lines.append("The verdicts are of an older version and do not tell how many turns agents had.")
     unknown = [d for d in DIMENSIONS if not set(figures.groups[d]) - {None}]
     if unknown and figures.tally.n:
         lines.append(f"The log does not tell of any dialogue its {', '.join(unknown)}.")

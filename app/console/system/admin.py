@@ -16,7 +16,7 @@ import streamlit as st
 from dialint.app.console.i18n import N_, _, from_ms, ngettext, paragraph, role_name, show_time, status_name
 from dialint.app.console.messages import ADMIN, attempt, set_secret, show_admin_notices
 from dialint.app.console.sessions import PROVIDER_VARIABLE, SESSIONS
-from dialint.app.console.system.projects import show_budgets, show_projects
+from dialint.app.console.system.projects import show_projects
 from dialint.app.console.system.retention import show_audit, show_retention
 from dialint.app.console.tables import (
     choose_rows,
@@ -301,7 +301,6 @@ def _show_tasks(store: Store, account: Account) -> None:
 VIEWS: dict[str, tuple[str, Permission, Callable[[Store, Account], None]]] = {
     "users": (N_("Users"), "discipline", show_users),
     "projects": (N_("Projects"), "plan", show_projects),
-    "budgets": (N_("Budgets"), "plan", show_budgets),
     "gold": (N_("Gold"), "decide", show_gold),
     "retention": (N_("Retention"), "administer", show_retention),
     "audit": (N_("Audit log"), "administer", show_audit),

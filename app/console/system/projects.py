@@ -1,8 +1,9 @@
-"""The views Projects and Budgets of the Admin page: what is labeled by whom, and what it costs."""
+"""The view Projects of the Admin page: what is labeled by whom, under which limits, and what it costs."""
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
+from typing import Any
 
 import streamlit as st
 
@@ -28,6 +29,7 @@ from dialint.labeling.store.records import Account, Project, Purpose
 from dialint.labeling.store.tasks import Design, count_tasks, mix_in_gold
 
 MAX_SAMPLE, MAX_CODES = 10_000, 8
+END_OF_DAY = time(23, 59, 59)
 PURPOSES: dict[Purpose, str] = {
     "label": N_("labeling"), "review": N_("review"), "adjudication": N_("adjudication"),
     "calibration": N_("calibration session"),
@@ -35,7 +37,7 @@ PURPOSES: dict[Purpose, str] = {
 
 
 def show_projects(store: Store, account: Account) -> None:
-    """All projects with their queues, and forms to create, fill and close one."""
+    """All projects with their queues and what they cost, and forms to create, fill, limit and close one."""
     listed = projects.list_projects(store, account.id)
     purposes, rows = {each: _(name) for each, name in PURPOSES.items()}, []
     for project, state in listed:
@@ -46,25 +48,44 @@ def show_projects(store: Store, account: Account) -> None:
             ", ".join((*project.codes[:MAX_CODES], *(["…"] if len(project.codes) > MAX_CODES else []))),
             show_number(counts["open"] + counts["full"]),
             show_number(counts["done"]),
-            show_percent(counts["done"] / total) if total else "–", str(project.overlap),
+            show_percent(counts["done"] / total) if total else "–", f"{project.overlap}–{project.most}",
+            "–" if project.fair_share is None else show_percent(project.fair_share),
             show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",
         ))  # fmt: skip
-    show_table(
-        (
-            _("Project"), _("Purpose"), _("State"), _("Codes"), _("To do"), _("Done"), _("Progress"),
-            _("Answers per task"), _("Control tasks"), _("Deadline"),
-        ),
-        rows,
+    headings = (
+        _("Project"), _("Purpose"), _("State"), _("Codes"), _("To do"), _("Done"), _("Progress"),
+        _("Answers per task"), _("Fair share"), _("Control tasks"), _("Deadline"),
     )  # fmt: skip
+    show_table(headings, rows)
     left, right = st.columns(2, gap="medium")
     with left:
         if listed:
-            _show_one(store, account, {project.id: state for project, state in listed})
+            _show_one(store, account, {project.id: (project, state) for project, state in listed})
+            _show_costs(store, account)
     with right:
         _show_create(store, account)
 
 
-def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
+def _show_costs(store: Store, account: Account) -> None:
+    """What each project has cost and may still cost."""
+    rows = []
+    for name, spent in projects.list_spending(store, account.id).items():
+        mean_s = spent.seconds / spent.timed_answers if spent.timed_answers else None
+        rows.append((
+            name, show_number(spent.answers), show_number(spent.seconds / 60, "#,##0"),
+            "–" if mean_s is None else show_number(mean_s, "0.0"),
+            show_number(spent.open_answers),
+            "–" if spent.minutes_left is None else show_number(spent.minutes_left, "#,##0"),
+        ))  # fmt: skip
+    headings = (
+        _("Project"), _("Answers given"), _("Minutes spent"), _("Seconds per answer"), _("Answers to come"),
+        _("Minutes to come"),
+    )  # fmt: skip
+    show_table(headings, rows)
+    st.caption(paragraph("Minutes to come are the answers"))
+
+
+def _show_one(store: Store, account: Account, listed: dict[str, tuple[Project, str]]) -> None:
     designs: dict[Design, str] = {
         "random": _("at random"), "risk": _("by the expected number of errors"),
         "uncertain": _("where the model is uncertain"), "stratified": _("spread over agents"),
@@ -72,7 +93,7 @@ def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
     }  # fmt: skip
     with st.container(border=True):
         st.markdown(f"**{safe_markdown(_('Work on a project'))}**")
-        name = select(_("Project"), list(states), "project chosen")
+        name = select(_("Project"), list(listed), "project chosen")
         with st.form(f"sample:{name}", border=False):
             design_column, number_column, seed_column = st.columns([3, 1, 1])
             design = select(
@@ -94,7 +115,9 @@ def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
                             n_control,
                         )
                     done(message)
-        is_open = states[name] == "open"
+        project, state = listed[name]
+        _show_limits(store, account, project)
+        is_open = state == "open"
         if st.button(
             _("Close the project") if is_open else _("Open the project again"), key="project state",
             help=_("Nobody gets tasks of it any more; it can be opened again.") if is_open else None,
@@ -103,6 +126,50 @@ def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
                 projects.set_state(store, account.id, name, "closed" if is_open else "open")
                 text = _("{name} is closed now.") if is_open else _("{name} is open now.")
                 done(text.format(name=name))
+
+
+def _show_limits(store: Store, account: Account, project: Project) -> None:
+    with st.form(f"limits:{project.id}", border=False):
+        limits = _limit_fields("limits", project)
+        if st.form_submit_button(_("Save limits")):
+            with attempt(ADMIN) as done:
+                projects.change_limits(store, account.id, project.id, **limits)
+                done(_("The limits of {name} were changed.").format(name=project.id))
+
+
+def _limit_fields(key: str, project: Project | None = None) -> dict[str, Any]:
+    """Show the fields of a project's limits, and return the values; a share or day of `project` that is shown
+    as it was stays exact."""
+    name = "" if project is None else f":{project.id}"
+    before = project or Project(id="new", codes=("C1",))
+    columns = st.columns(5)
+    overlap = columns[0].number_input(
+        _("Answers per task"), 1, 99, before.overlap, key=f"{key} overlap{name}",
+        help=_("Holds for tasks that are added from now on."),
+    )  # fmt: skip
+    most = columns[1].number_input(
+        _("At most"), 1, 99, before.most, key=f"{key} most{name}",
+        help=_("Answers that a task may ask for where people disagree."),
+    )  # fmt: skip
+    shown = round(100 * (before.fair_share or 0)), round(100 * before.control_share)
+    fair = columns[2].number_input(
+        _("Fair share, %"), 0, 100, shown[0], key=f"{key} fair{name}",
+        help=_("The largest share of the answers that one person may give; 0 is without a limit."),
+    )  # fmt: skip
+    control = columns[3].number_input(
+        _("Control tasks, %"), 0, 100, shown[1], key=f"{key} control{name}",
+        help=_("Tasks with known answers, mixed into the work."),
+    )  # fmt: skip
+    before_day = None if before.deadline is None else before.deadline.date()
+    day = columns[4].date_input(
+        _("Deadline"), before_day, key=f"{key} deadline{name}", help=_("The end of the day, UTC.")
+    )
+    return {
+        "overlap": int(overlap), "most": int(most),
+        "fair_share": before.fair_share if fair == shown[0] else fair / 100 or None,
+        "control_share": before.control_share if control == shown[1] else control / 100,
+        "deadline": before.deadline if day == before_day else day and datetime.combine(day, END_OF_DAY, UTC),
+    }  # fmt: skip
 
 
 def _show_create(store: Store, account: Account) -> None:
@@ -123,40 +190,23 @@ def _show_create(store: Store, account: Account) -> None:
         instructions = st.text_area(
             _("Instructions"), max_chars=20_000, height=90, key="project instructions"
         )
-        first, second, third = st.columns(3)
-        overlap = first.number_input(_("Answers per task"), 1, 99, 1, key="project overlap")
-        most = second.number_input(
-            _("At most"), 1, 99, 5, key="project most",
-            help=_("Answers that a task may ask for where people disagree."),
-        )  # fmt: skip
-        lease_min = third.number_input(
+        limits = _limit_fields("project")
+        first, second = st.columns(2)
+        lease_min = first.number_input(
             _("Lease, minutes"), 1, 600, 15, key="project lease",
             help=_("For so long a task is held for one person."),
         )  # fmt: skip
-        fair, control, uses, day = st.columns(4)
-        fair_share = fair.number_input(
-            _("Fair share, %"), 0, 100, 0, key="project fair",
-            help=_("The largest share of the answers that one person may give; 0 is without a limit."),
-        )  # fmt: skip
-        control_share = control.number_input(
-            _("Control tasks, %"), 0, 100, 0, key="project control",
-            help=_("Tasks with known answers, mixed into the work."),
-        )  # fmt: skip
-        control_uses = uses.number_input(_("Uses of a control task"), 1, 10_000, 50, key="project uses")
-        deadline = day.date_input(
-            _("Deadline"), None, key="project deadline", help=_("The end of the day, UTC.")
-        )
+        control_uses = second.number_input(_("Uses of a control task"), 1, 10_000, 50, key="project uses")
         skills = st.text_input(_("Skills that are needed, by commas"), key="project skills")
         first, second = st.columns(2)
         prelabelled = first.checkbox(_("Show the model's findings"), key="project prelabelled")
         is_masked = second.checkbox(_("Mask personal data"), value=True, key="project masked")
         if st.form_submit_button(_("Create project"), type="primary"):
             with attempt(ADMIN) as done:
+                limits["most"] = max(limits["most"], limits["overlap"])
                 project = Project(
-                    id=name.strip(), codes=tuple(codes), purpose=purpose, instructions=instructions,
-                    overlap=int(overlap), most=max(int(most), int(overlap)), lease_s=int(lease_min) * 60,
-                    fair_share=fair_share / 100 or None, control_share=control_share / 100,
-                    control_uses=int(control_uses), deadline=_end_of_day(deadline), prelabelled=prelabelled,
+                    id=name.strip(), codes=tuple(codes), purpose=purpose, instructions=instructions, **limits,
+                    lease_s=int(lease_min) * 60, control_uses=int(control_uses), prelabelled=prelabelled,
                     masked=is_masked, skills=split_commas(skills),
                 )  # fmt: skip
                 if project.control_share and not store.read(has_gold):
@@ -165,72 +215,3 @@ def _show_create(store: Store, account: Account) -> None:
                     )
                 projects.create(store, account.id, project)
                 done(_("{name} was created.").format(name=project.id))
-
-
-def _end_of_day(day: date | None) -> datetime | None:
-    return None if day is None else datetime.combine(day, time(23, 59, 59), UTC)
-
-
-def show_budgets(store: Store, account: Account) -> None:
-    """What each project has cost and may still cost, and its limits."""
-    listed = projects.list_projects(store, account.id)
-    spending = projects.list_spending(store, account.id)
-    if not listed:
-        st.info(_("There is no project yet."))
-        return
-    rows = []
-    for project, _state in listed:
-        spent = spending[project.id]
-        mean_s = spent.seconds / spent.timed_answers if spent.timed_answers else None
-        rows.append((
-            project.id, show_number(spent.answers), show_number(spent.seconds / 60, "#,##0"),
-            "–" if mean_s is None else show_number(mean_s, "0.0"),
-            show_number(spent.open_answers),
-            "–" if spent.minutes_left is None else show_number(spent.minutes_left, "#,##0"),
-            f"{project.overlap}–{project.most}",
-            "–" if project.fair_share is None else show_percent(project.fair_share),
-            show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",
-        ))  # fmt: skip
-    show_table(
-        (
-            _("Project"), _("Answers given"), _("Minutes spent"), _("Seconds per answer"),
-            _("Answers to come"), _("Minutes to come"),
-            _("Answers per task"), _("Fair share"), _("Control tasks"),
-            _("Deadline"),
-        ),
-        rows,
-    )  # fmt: skip
-    st.caption(paragraph("Minutes to come are the answers"))
-    by_name = {project.id: project for project, _state in listed}
-    with st.container(border=True):
-        st.markdown(f"**{safe_markdown(_('Change the limits of a project'))}**")
-        name = select(_("Project"), list(by_name), "budget project")
-        project = by_name[name]
-        with st.form(f"limits:{name}", border=False):
-            columns = st.columns(5)
-            overlap = columns[0].number_input(
-                _("Answers per task"), 1, 99, project.overlap, key=f"limits overlap:{name}",
-                help=_("Holds for tasks that are added from now on."),
-            )  # fmt: skip
-            most = columns[1].number_input(_("At most"), 1, 99, project.most, key=f"limits most:{name}")
-            fair = columns[2].number_input(
-                _("Fair share, %"), 0, 100, round(100 * (project.fair_share or 0)), key=f"limits fair:{name}",
-                help=_("The largest share of the answers that one person may give; 0 is without a limit."),
-            )  # fmt: skip
-            control = columns[3].number_input(
-                _("Control tasks, %"), 0, 100, round(100 * project.control_share),
-                key=f"limits control:{name}",
-            )  # fmt: skip
-            day = None if project.deadline is None else project.deadline.date()
-            deadline = columns[4].date_input(_("Deadline"), day, key=f"limits deadline:{name}")
-            if st.form_submit_button(_("Save limits"), type="primary"):
-                share, as_shown = project.fair_share, round(100 * (project.fair_share or 0))  # rounded
-                is_control_kept = control == round(100 * project.control_share)
-                with attempt(ADMIN) as done:
-                    projects.change_limits(
-                        store, account.id, name, overlap=int(overlap), most=int(most),
-                        fair_share=share if fair == as_shown else fair / 100 or None,
-                        control_share=project.control_share if is_control_kept else control / 100,
-                        deadline=project.deadline if deadline == day else _end_of_day(deadline),
-                    )  # fmt: skip
-                    done(_("The limits of {name} were changed.").format(name=name))

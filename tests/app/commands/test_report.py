@@ -141,13 +141,6 @@ def test_weeks_stand_in_order_of_time() -> None:
     assert [each[0] for each in table.rows] == ["2025-W52", "2026-W01", "(not in the log)"]
 
 
-def test_verdicts_without_turns_give_no_rate_a_turn() -> None:
-    figures = counted([scored(f"d{n}", finding(), agent_turns=None) for n in range(30)])
-    assert row(tables(figures), "By code", "C1")["Findings per 100 turns"] is None
-    assert dict(headline(figures))["Findings per 100 agent turns"] is None
-    assert row(tables(figures), "By code", "C1")["Dialogues with one per 100"].value == 100.0
-
-
 def test_suggestions_stand_in_a_table_of_their_own_and_in_no_other_figure(tmp_path: Path) -> None:
     maybe = finding("T1", "S1", quote="perhaps").model_copy(update={"reason": "so (demoted: no proof)."})
     verdicts = [scored("a", finding()), scored("b", suggestions=(maybe, maybe)), scored("c")]

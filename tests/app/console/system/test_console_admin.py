@@ -1,4 +1,4 @@
-"""The Admin page by its widgets: accounts, projects, budgets, gold, retention with proof, audit log."""
+"""The Admin page by its widgets: accounts, projects, gold, retention with proof, audit log."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -145,7 +145,7 @@ def test_limits_are_changed_and_those_that_are_shown_rounded_are_not_changed_wit
     deadline = datetime(2099, 1, 2, 12, 0, tzinfo=UTC)
     exact = {"fair_share": 0.004, "control_share": 0.125, "deadline": deadline}
     projects.change_limits(store, "lea", "to review", overlap=1, most=5, **exact)
-    page = view("budgets", "lea")
+    page = fill(view("projects", "lea"), project_chosen="to review").run()
     fill(page, **{"limits most:to review": 6}).press("Save limits")
     assert (limits().fair_share, limits().control_share, limits().most) == (0.004, 0.125, 6)
     assert limits().deadline == deadline
