@@ -101,8 +101,8 @@ class Client:
         all_probabilities: bool = False,
         batch_size: int = 100,
     ) -> Iterator[Verdict | Rejected]:
-        """Yield the result of each dialogue, in order, as they come. `batch_size` go into one request; a
-        dialogue that stands twice in it has one result."""
+        """Yield the result of each dialogue, in order. `batch_size` go into one request; a dialogue that
+        stands twice in it has one result."""
         params, left = {"all_probabilities": all_probabilities}, iter(dialogues)
         while batch := list(islice(left, batch_size)):
             yield from self._score_batch(batch, params)
@@ -110,25 +110,18 @@ class Client:
     def _score_batch(
         self, batch: list[Mapping[str, Any]], params: Mapping[str, bool]
     ) -> Iterator[Verdict | Rejected]:
-        content, n_done, tries = _encode(batch), 0, _Tries(self._tries)
-        while True:
-            try:
-                with self._send("POST", "/v1/score", content=content, params=params) as response:
-                    for number, line in enumerate(_lines(response)):
-                        if number >= n_done:  # the same request has the same response
-                            n_done += 1
-                            yield _parse_result(line)
+        try:
+            body = self._ask("POST", "/v1/score", content=_encode(batch), params=params)
+        except ApiError as error:
+            if error.status != 422:
+                raise
+            if len(batch) == 1:
+                yield Rejected(code=error.code, found=error.message)
                 return
-            except ApiError as error:
-                if error.status != 422 or n_done:
-                    tries.wait(error)
-                    continue
-                if len(batch) == 1:
-                    yield Rejected(code=error.code, found=error.message)
-                    return
             for dialogue in batch:  # none of them can be used
                 yield from self._score_batch([dialogue], params)
-            return
+        else:
+            yield from map(_parse_result, filter(None, body.split(b"\n")))
 
     def turns(self, dialogue: Mapping[str, Any], known: Iterable[str] = ()) -> TurnsResponse:
         """Return what is new in the verdict on a dialogue so far; `known` is that of the response before."""
@@ -204,12 +197,16 @@ class Client:
         return self._retry(ask)
 
     def _retry(self, send: Callable[[], T]) -> T:
-        tries = _Tries(self._tries)
+        n_failed = 0
         while True:
             try:
                 return send()
             except ApiError as error:
-                tries.wait(error)
+                n_failed += 1
+                if n_failed >= self._tries or error.status not in (0, *RETRIED):
+                    raise
+                wait_s = min(FIRST_WAIT_S * 2 ** (n_failed - 1), LONGEST_WAIT_S)
+                time.sleep(wait_s * random.uniform(0.5, 1))
 
     @contextmanager
     def _send(
@@ -232,30 +229,8 @@ class Client:
             raise ApiError(0, "E_SERVER", f"no answer ({type(error).__name__})") from None
 
 
-class _Tries:
-    """Counts the failures of a request, and waits before the next try."""
-
-    def __init__(self, tries: int) -> None:
-        self._n_failed, self._tries = 0, tries
-
-    def wait(self, error: ApiError) -> None:
-        """Wait before the next try; raises `error` if there is none."""
-        self._n_failed += 1
-        if self._n_failed >= self._tries or error.status not in (0, *RETRIED):
-            raise error
-        time.sleep(min(FIRST_WAIT_S * 2 ** (self._n_failed - 1), LONGEST_WAIT_S) * random.uniform(0.5, 1))
-
-
 def _encode(dialogues: Iterable[Mapping[str, Any]]) -> bytes:
     return b"".join(json.dumps(each).encode() + b"\n" for each in dialogues)
-
-
-def _lines(response: httpx2.Response) -> Iterator[bytes]:
-    """Lines as NDJSON has them; httpx2 also ends them at U+2028 and the like."""
-    rest = b""
-    for part in response.iter_bytes():
-        *lines, rest = (rest + part).split(b"\n")
-        yield from lines
 
 
 def _parse_result(line: bytes) -> Verdict | Rejected:
