@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import ConfigError
@@ -33,9 +33,9 @@ def score(
     if unknown := next((log for log in logs if log.startswith("-") and log != "-"), None):
         from difflib import get_close_matches
 
-        from dialint.app.cli import app
-
-        names = [name for option in app["score"].assemble_argument_collection() for name in option.names]
+        app = App()
+        app.default(score)
+        names = [name for option in app.assemble_argument_collection() for name in option.names]
         near = get_close_matches(unknown.partition("=")[0], names, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ConfigError("E_OPTION", f"unknown option {unknown}{hint}; `dialint score --help` lists all")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,7 @@ from pydantic import Field
 
 from dialint.app.output import print_line, print_status
 from dialint.app.ports import check_port
+from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import Scope, create_key, keys_path, revoke_key
 from dialint.app.serving.vllm_command import (
     VllmConfig,
@@ -30,14 +30,11 @@ from dialint.app.serving.vllm_command import (
     server_variables,
 )
 from dialint.detector.errors import ConfigError
-from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import KEY_VARIABLE, read_key
-from dialint.detector.option_ranges import command_options
 from dialint.detector.registry import resolve_release
-from dialint.detector.watchdog import WatchConfig
 
 DEFAULT = VllmConfig()
+DEFAULT_API = ApiConfig()
 DEFAULT_SCOPES: tuple[Scope, ...] = ("score", "jobs")
 
 
@@ -91,54 +88,6 @@ def vllm(
         f"score LOG --judge {address}{model}{key_option}"
     )
     os.execve(command[0], command, server_environment(variables, key))
-
-
-@command_options
-class ApiConfig:
-    """Options of ``dialint serve api``."""
-
-    host: str = "127.0.0.1"
-    """Address to listen on. For any but loopback put a proxy with TLS before it: keys cross here."""
-
-    port: Annotated[int, Field(ge=1, le=65535)] = 8080
-    """Port to listen on."""
-
-    keys: Path | None = None
-    """File of the keys that `dialint serve key` makes; without it api-keys.json in $DIALINT_HOME."""
-
-    jobs: Path | None = None
-    """Folder of the jobs; without it api-jobs in $DIALINT_HOME."""
-
-    workers: Annotated[int, Field(ge=1)] = 1
-    """Processes that judge, each with the model; with more than one, each in one thread."""
-
-    max_requests: Annotated[int, Field(ge=1)] = 32
-    """Requests that run or wait at once; more are refused (429)."""
-
-    max_body_mb: Annotated[int, Field(ge=1)] = 8
-    """Most megabytes of a request (413)."""
-
-    max_job_mb: Annotated[int, Field(ge=1)] = 1000
-    """Most megabytes of the log of a job (413)."""
-
-    webhook: str | None = None
-    """URL that gets a signed POST when a job is done or failed."""
-
-    webhook_secret_file: Path | None = None
-    """File with the secret that signs it, 24 bytes or more in base64; without it the environment variable
-    DIALINT_WEBHOOK_SECRET."""
-
-    read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
-    """How dialogues are read."""
-
-    detector: Annotated[DetectorConfig, Parameter(name="*")] = field(default_factory=DetectorConfig)
-    """What scores them."""
-
-    watch: Annotated[WatchConfig, Parameter(name="*")] = field(default_factory=WatchConfig)
-    """Limits of time and memory for one dialogue."""
-
-
-DEFAULT_API = ApiConfig()
 
 
 def api(*, config: ApiConfig = DEFAULT_API) -> int:

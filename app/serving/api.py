@@ -35,7 +35,7 @@ from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Annotated, Any, get_args
+from typing import IO, Annotated, Any, get_args
 
 import anyio.to_thread
 import uvicorn
@@ -61,6 +61,7 @@ from dialint.app.scoring.metrics import ApiMetrics
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import resolve_scan, select_reported
 from dialint.app.scoring.summary import Tally
+from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import Key, KeyRing, keys_path, read_keys
 from dialint.app.serving.api_records import JobResponse, Problem, TurnsRequest, TurnsResponse
 from dialint.app.serving.api_requests import (
@@ -88,9 +89,6 @@ from dialint.detector.rollout import load_rollout
 from dialint.detector.tracing import start_tracing, trace_scoring
 from dialint.detector.verdict_files import verdict_line
 from dialint.detector.watchdog import WatchedDetector
-
-if TYPE_CHECKING:
-    from dialint.app.commands.serve import ApiConfig
 
 CHUNK_SIZE = 32
 """Dialogues after which a long request lets others judge."""

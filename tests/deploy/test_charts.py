@@ -23,8 +23,8 @@ from compose_spec import PyCompose
 from starlette.testclient import TestClient
 
 from dialint.app.cli import app as command_line
-from dialint.app.commands.serve import ApiConfig
 from dialint.app.serving.api import create_app
+from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import create_key, keys_path
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.watchdog import WatchConfig

@@ -16,6 +16,7 @@ from dialint.detector.errors import DialintError
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.release import EMBEDDED, Release
+from dialint.detector.watchdog import WatchConfig
 
 SLOT, SECRET, CLEAN = "Dear {{name}}, it is on its way.", "Please send me your CVV.", "It arrives on Friday."
 EMBEDDED_ID = Release(EMBEDDED, has_scan=False).info.id
@@ -32,8 +33,9 @@ def score(name: str, dialogues: dict[str, list[str]], overrides: Path | None = N
     Path(f"{name}.log").write_text("".join(lines))
     out = Path(f"{name}.jsonl")
     config = ScoreConfig(
-        out=out, quiet=True, detector=DetectorConfig(scan="off", overrides=overrides), **options
-    )
+        out=out, quiet=True, detector=DetectorConfig(scan="off", overrides=overrides),
+        watch=WatchConfig(dialogue_seconds=0), **options,
+    )  # fmt: skip
     assert run([f"{name}.log"], config) == 0
     return out
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from dialint.detector.registry import Gate, Registry, verify_folder
 from dialint.detector.rollout import MAX_FAILED, RolloutDetector, is_of_candidate
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import parse_verdicts, read_verdicts
+from dialint.eval.attack import run as attack_run
+from dialint.eval.attack.run import AttackConfig
 from dialint.eval.breakdowns import compare_in_sequence
 from dialint.eval.gates import attack_gate, judge_gates, scan_gates, throughput_gate
 from dialint.eval.judge import Measured, compare_judges
@@ -247,6 +250,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "250")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(attack_run, "AttackConfig", partial(AttackConfig, per_family=2, rounds=100))
     dialogues = [
         {
             "dialogue_id": f"s:{i}",

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 from patience import WAIT_S, wait_for
 
-from dialint.app.commands.serve import ApiConfig
+from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import create_key, keys_path
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.watchdog import WatchConfig

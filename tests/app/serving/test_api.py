@@ -25,10 +25,10 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from dialint.app.cli import app as command_line
-from dialint.app.commands.serve import ApiConfig
 from dialint.app.scoring.background import ScoreOptions, create_job
 from dialint.app.serving import api_requests
 from dialint.app.serving.api import create_app, score_arguments
+from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import create_key, keys_path, revoke_key
 from dialint.app.serving.api_requests import LogHandler, RequestMiddleware
 from dialint.client import Client

@@ -19,10 +19,10 @@ from api_client import OPTIONS, SAMPLE, api_process, bearer
 from patience import WAIT_S, wait_for
 from starlette.testclient import TestClient
 
-from dialint.app.commands.serve import ApiConfig
 from dialint.app.scoring.background import load_job
 from dialint.app.serving import webhooks
 from dialint.app.serving.api import create_app
+from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.webhooks import Receiver
 from dialint.detector.errors import ConfigError
 
