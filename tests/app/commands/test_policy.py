@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.app.commands.policy import check
+from dialint.app.commands.rules import check
 
 POLICY = """\
 policy: shop
