@@ -142,7 +142,7 @@ def _limit_fields(key: str, project: Project | None = None) -> dict[str, Any]:
     as it was stays exact."""
     name = "" if project is None else f":{project.id}"
     before = project or Project(id="new", codes=("C1",))
-    columns = st.columns(5)
+    columns = (*st.columns(3), *st.columns(2))
     overlap = columns[0].number_input(
         _("Answers per task"), 1, 99, before.overlap, key=f"{key} overlap{name}",
         help=_("Holds for tasks that are added from now on."),

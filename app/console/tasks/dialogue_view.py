@@ -106,11 +106,9 @@ def paginate(dialogue: Dialogue) -> tuple[tuple[TurnSlice, ...], ...]:
     return tuple(map(tuple, pages))
 
 
-def find_page(pages: Sequence[Sequence[TurnSlice]], turn: int, at: int = 0) -> int:
-    """The number of the page with code point `at` of a turn."""
-    return next(
-        (n for n, page in enumerate(pages) for part in page if part.turn == turn and at <= part.end), 0
-    )
+def find_page(pages: Sequence[Sequence[TurnSlice]], turn: int) -> int:
+    """The number of the page on which a turn begins."""
+    return next((n for n, page in enumerate(pages) for part in page if part.turn == turn), 0)
 
 
 def view_turns(
