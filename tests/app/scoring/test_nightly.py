@@ -29,6 +29,7 @@ from dialint.labeling.store.records import Account
 Forked = Callable[..., dict[str, Any]]
 Start = Callable[..., subprocess.Popen[str]]
 CHUNK = 4
+NIGHTS = 4
 
 
 def line(name: str, *said: str) -> str:
@@ -90,13 +91,13 @@ def add_night(folder: Path, night: int) -> None:
     (folder / "a.jsonl").write_text(text)
 
 
-def test_seven_nights_with_kills_leave_what_one_clean_run_leaves(
+def test_nights_with_kills_leave_what_one_clean_run_leaves(
     folder: Path, tmp_path: Path, forked: Forked
 ) -> None:
     out, judged, chance = tmp_path / "v.jsonl", tmp_path / "judged", random.Random(1)
     about = {"store": make_store(tmp_path / "nights.sqlite"), "judged": str(judged)}
     kills = 0
-    for night in range(7):
+    for night in range(NIGHTS):
         add_night(folder, night)
         strikes = {"kill_at": chance.randint(1, 60), "kill_after_s": chance.uniform(0, 0.3)}
         for name, value in strikes.items():
@@ -104,13 +105,14 @@ def test_seven_nights_with_kills_leave_what_one_clean_run_leaves(
             append(folder / "a.jsonl", line(f"late{night}-{kills}"))  # the log goes on
         assert forked(folder, out, about, only_new=True)["status"] == 0
         assert forked(folder, out, about, only_new=True)["status"] == 0
-    assert kills >= 7
+    assert kills >= NIGHTS
     clean = {"store": make_store(tmp_path / "clean.sqlite"), "judged": str(tmp_path / "clean")}
     assert forked(folder, tmp_path / "w.jsonl", clean, only_new=True)["status"] == 0
     assert by_id(out) == by_id(tmp_path / "w.jsonl")
     assert stored(about["store"]) == stored(clean["store"])
     assert len((tmp_path / "clean").read_text().splitlines()) == len(by_id(out))
-    contents = 7 * 5 + 7 + 14 + 21 + 6  # a night's five and its own; the late; grown; corrected
+    contents = 8 * NIGHTS + NIGHTS * (NIGHTS - 1) // 2 + NIGHTS - 1
+    """Of a night its five, its own and two late ones; what grew; what was corrected."""
     n_judged = len(judged.read_text().splitlines())
     assert contents <= n_judged <= contents + CHUNK * kills, (contents, n_judged, kills)
 

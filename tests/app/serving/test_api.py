@@ -228,7 +228,7 @@ def test_jobs_get_the_options_of_the_server() -> None:
 def test_sigterm_loses_nothing(home: Path, free_port: int) -> None:
     """A request that runs is answered, a job that runs goes on at the next start, by the watched process."""
     lines = SAMPLE.read_bytes().splitlines(keepends=True)
-    many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(4) for line in lines)
+    many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(2) for line in lines)
     with api_process(free_port) as (client, start):
         server = start()
         job = client.post("/v1/jobs", content=many).json()
@@ -277,7 +277,7 @@ def test_a_killed_server_leaves_no_process_and_no_log_and_a_running_job_is_delet
     home: Path, free_port: int
 ) -> None:
     jobs, lines = home / "api-jobs", SAMPLE.read_bytes().splitlines(keepends=True)
-    many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(40) for line in lines)
+    many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(10) for line in lines)
     with api_process(free_port) as (api, start):
 
         def scored() -> int:
