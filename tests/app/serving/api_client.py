@@ -19,6 +19,9 @@ from dialint.detector.interface import DetectorConfig
 from dialint.detector.watchdog import WatchConfig
 
 SAMPLE = Path(__file__).parents[3] / "app/sample/dialogues.jsonl"
+LINES = SAMPLE.read_bytes().splitlines(keepends=True)
+FEW = b"".join(LINES[14:25])
+"""Eleven dialogues, in six of which checks find errors, of seven codes."""
 RUDE = "Dear {{name}}, stop whining. That is not my problem."
 OPTIONS: dict[str, Any] = {
     "detector": DetectorConfig(scan="off"), "watch": WatchConfig(dialogue_seconds=0), "max_body_mb": 1,

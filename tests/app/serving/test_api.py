@@ -19,7 +19,7 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from api_client import CONFIG, RUDE, SAMPLE, api_process, bearer, make_key, record
+from api_client import CONFIG, LINES, RUDE, SAMPLE, api_process, bearer, make_key, record
 from patience import WAIT_S, wait_for
 from starlette.requests import Request
 from starlette.testclient import TestClient
@@ -27,7 +27,7 @@ from starlette.testclient import TestClient
 from dialint.app.cli import app as command_line
 from dialint.app.scoring.background import ScoreOptions, create_job
 from dialint.app.serving import api_requests
-from dialint.app.serving.api import create_app, score_arguments
+from dialint.app.serving.api import CHUNK_SIZE, create_app, score_arguments
 from dialint.app.serving.api_config import ApiConfig
 from dialint.app.serving.api_keys import create_key, keys_path, revoke_key
 from dialint.app.serving.api_requests import LogHandler, RequestMiddleware
@@ -51,13 +51,14 @@ def client(home: Path) -> Iterator[TestClient]:
 def test_verdicts_equal_those_of_the_command_by_lines_and_as_a_job(
     client: TestClient, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out.jsonl"
-    command_line(["score", str(SAMPLE), "--scan", "off", "--dialogue-seconds", "0", "--quiet", "--out", str(out)],
+    log, out = tmp_path / "log.jsonl", tmp_path / "out.jsonl"
+    log.write_bytes(b"".join(LINES[: CHUNK_SIZE + 8]))
+    command_line(["score", str(log), "--scan", "off", "--dialogue-seconds", "0", "--quiet", "--out", str(out)],
                  result_action="return_value")  # fmt: skip
-    response = client.post("/v1/score", content=SAMPLE.read_bytes())
+    response = client.post("/v1/score", content=log.read_bytes())
     assert response.headers["content-type"] == "application/x-ndjson"
     assert response.content == out.read_bytes()
-    job = client.post("/v1/jobs", content=SAMPLE.read_bytes(), params={"name": "../log.jsonl"})
+    job = client.post("/v1/jobs", content=log.read_bytes(), params={"name": "../log.jsonl"})
     assert (job.status_code, job.json()["name"]) == (202, "log.jsonl")
     place = f"/v1/jobs/{job.json()['id']}"
     wait_for(lambda: client.get(place).json()["state"] in ("done", "failed"))
@@ -227,8 +228,7 @@ def test_jobs_get_the_options_of_the_server() -> None:
 
 def test_sigterm_loses_nothing(home: Path, free_port: int) -> None:
     """A request that runs is answered, a job that runs goes on at the next start, by the watched process."""
-    lines = SAMPLE.read_bytes().splitlines(keepends=True)
-    many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(2) for line in lines)
+    many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(2) for line in LINES)
     with api_process(free_port) as (client, start):
         server = start()
         job = client.post("/v1/jobs", content=many).json()
@@ -276,8 +276,8 @@ def test_a_detector_is_used_by_one_thread_from_its_load_on(
 def test_a_killed_server_leaves_no_process_and_no_log_and_a_running_job_is_deleted_at_once(
     home: Path, free_port: int
 ) -> None:
-    jobs, lines = home / "api-jobs", SAMPLE.read_bytes().splitlines(keepends=True)
-    many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(10) for line in lines)
+    jobs = home / "api-jobs"
+    many = b"".join(line.replace(b'_id": "', b'_id": "%d-' % n, 1) for n in range(10) for line in LINES)
     with api_process(free_port) as (api, start):
 
         def scored() -> int:

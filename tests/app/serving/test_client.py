@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from api_client import CONFIG, RUDE, SAMPLE, make_key, record
+from api_client import CONFIG, FEW, RUDE, make_key, record
 from patience import wait_for
 from starlette.testclient import TestClient
 
@@ -86,11 +86,11 @@ def test_verdicts_are_those_of_the_server(client: Client, http: TestClient) -> N
     verdict = client.score(record("Where is it?", RUDE))
     assert isinstance(verdict, Verdict)
     assert [finding.code for finding in verdict.findings] == ["M2"]
-    dialogues = [json.loads(line) for line in SAMPLE.read_text().splitlines()]
+    dialogues = [json.loads(line) for line in FEW.splitlines()]
     results = list(client.score_many(dialogues, batch_size=1000))
     assert [each.dialogue_id for each in results] == [each["dialogue_id"] for each in dialogues]
     headers = {"authorization": client._headers["authorization"]}
-    lines = http.post("/v1/score", content=SAMPLE.read_bytes(), headers=headers).text.split("\n")
+    lines = http.post("/v1/score", content=FEW, headers=headers).text.split("\n")
     assert results == [Verdict.model_validate_json(line) for line in lines if line]
     assert client.score(record("Hi", RUDE), all_probabilities=True).probabilities is not None
     assert "M2" in [code["code"] for code in client.codes()["codes"]]
@@ -115,10 +115,11 @@ def test_turns_of_a_growing_dialogue(client: Client) -> None:
 
 
 def test_a_job_from_the_file_to_its_results(client: Client, tmp_path: Path) -> None:
-    job = client.wait(client.start_job(SAMPLE).id)
+    (tmp_path / "dialogues.jsonl").write_bytes(FEW)
+    job = client.wait(client.start_job(tmp_path / "dialogues.jsonl").id)
     assert (job.state, job.name) == ("done", "dialogues.jsonl")
     client.download(job.id, "verdicts.jsonl", tmp_path / "v.jsonl")
-    assert (tmp_path / "v.jsonl").read_bytes().count(b"\n") == job.scored
+    assert (tmp_path / "v.jsonl").read_bytes().count(b"\n") == job.scored == FEW.count(b"\n")
     client.delete_job(job.id)
     with pytest.raises(ApiError) as gone:
         client.job(job.id)

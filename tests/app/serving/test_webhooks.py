@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_client import OPTIONS, SAMPLE, api_process, bearer
+from api_client import FEW, OPTIONS, api_process, bearer
 from patience import WAIT_S, wait_for
 from starlette.testclient import TestClient
 
@@ -91,7 +91,7 @@ def is_signed(headers: dict[str, str], body: bytes) -> bool:
 def test_an_event_is_sent_until_it_is_taken_under_one_id(inbox: Inbox, home: Path) -> None:
     inbox.statuses = [500, 307]
     with serving(inbox) as client:
-        job = client.post("/v1/jobs", content=SAMPLE.read_bytes(), params={"name": "whining.jsonl"}).json()
+        job = client.post("/v1/jobs", content=FEW, params={"name": "whining.jsonl"}).json()
         wait_for(lambda: load_job(job["id"], home / "api-jobs").record.webhook == "delivered")
         metrics = client.get("/metrics").text
     assert inbox.ids() == [f"{job['id']}_done"] * 3
@@ -102,9 +102,8 @@ def test_an_event_is_sent_until_it_is_taken_under_one_id(inbox: Inbox, home: Pat
     assert abs(int(headers["webhook-timestamp"]) - time.time()) < WAIT_S
     event = json.loads(body)
     assert (event["type"], event["data"]["url"]) == ("job.done", f"/v1/jobs/{job['id']}")
-    assert event["data"]["scored"] + event["data"]["failed"] + event["data"][
-        "not_judged"
-    ] == SAMPLE.read_bytes().count(b"\n")
+    n = sum(event["data"][status] for status in ("scored", "failed", "not_judged"))
+    assert n == FEW.count(b"\n")
     assert set(event["data"]["findings"]) <= {"S1", "S2", "S3", "S4"}
     assert b"whining" not in body
     assert 'dialint_webhooks_total{outcome="failed"} 2.0' in metrics
