@@ -357,7 +357,9 @@ def making_files(*files: Path, marker: Path | None = None) -> Iterator[bool]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise OutputRefused("E_LOCKED", "{path}: another process makes this output", path=marker) from None
+            raise OutputRefused(
+                "E_LOCKED", "{path}: another process makes this output", path=marker
+            ) from None
         has_lock = True
         with disk_errors(marker):
             if is_left := os.fstat(handle).st_size > 0:

@@ -239,8 +239,9 @@ class Release:
         n = max(load_tokenizer(self.tokenizer_json()).get_vocab().values(), default=-1) + 1
         if n > n_embedded:
             raise ReleaseRefused(
-                "E_RELEASE", f"{self.folder}: the tokenizer has {n} tokens, the model {n_embedded}"
-            )
+                "E_RELEASE", "{path}: the tokenizer has {n} tokens, the model {n_embedded}",
+                path=self.folder, n=n, n_embedded=n_embedded,
+            )  # fmt: skip
 
     def _text(self, name: str) -> str:
         try:
