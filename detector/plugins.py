@@ -67,6 +67,8 @@ OWN: dict[str, dict[str, str]] = {
         "unsupported_fact": f"{CHECKS}.facts:unsupported_fact",
         "contradicts_result": f"{CHECKS}.results:contradicts_result",
         "wrong_level": f"{CHECKS}.results:wrong_level",
+        "wrong_stock": f"{CHECKS}.results:wrong_stock",
+        "wrong_refund": f"{CHECKS}.results:wrong_refund",
         "tells_of_another": f"{CHECKS}.results:tells_of_another",
         "format_slip": f"{CHECKS}.grammar:format_slip",
         "asks_for_known": f"{CHECKS}.questions:asks_for_known",

@@ -18,9 +18,9 @@ from dialint.detector.checks.claims import (
     may_write,
     name_words,
 )
-from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id
+from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id, objects_of, times
 from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
-from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall, Turn
 from dialint.detector.tool_use import ToolUse, format_call, per_dialogue, tool_uses, uses_by_turn
 
 PATTERNS = patterns("calls")
@@ -30,21 +30,24 @@ _IS_ID = re.compile(r"(?:^|_)ids?$", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
 _LETTERS = re.compile(r"[^\W\d_]++")
 _TOKEN = re.compile(r"\w++")
+MAX_OBJECTS = 500
+"""Objects of the results that a failed call is held against."""
 
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 
-@check(P3=Evidence(113, 115), languages=("en",))
+@check(P3=Evidence(128, 130), languages=("en",))
 def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a call that failed for what the agent put into it (P3): an id, a mail address, a name, a zip code
-    or a date of birth which stands nowhere in the log before it, a placeholder, an empty id or name, or
-    arguments that the tool calls malformed; a call of a tool that there is not; or the same call that failed
-    before, where the customer has neither repeated its values nor asked to try again.
+    or a date of birth which stands nowhere in the log before it, a placeholder, an empty id or name, a part
+    of another object, more than a payment method holds, or arguments that the tool calls malformed; a call of
+    a tool that there is not; or the same call that failed before, where the customer has neither repeated its
+    values nor asked to try again.
 
     The hit is the call; one for each value, and one for each repeated call, until the customer speaks.
 
     Read on the development half of tau_bench (2026-11-29): 52 of 52 right, of 208; malformed arguments 35 of
-    35, repeated calls 26 of 28.
+    35, repeated calls 26 of 28; on all of it (2026-11-30) parts and payment methods 15 of 15.
     """
     uses = uses_by_turn(dialogue)
     failed = [use for of_turn in uses.values() for use in of_turn if use.failed and use.was_run]
@@ -55,6 +58,7 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     for text in dialogue.sources:
         evidence.add(text)
         words.update(_LETTERS.findall(text.casefold()))
+    records = _Records(dialogue)
     reported, tried, said = set[tuple[str, str]](), dict[str, int](), dict[str, int]()
     asked_again = -1
     for turn in dialogue.turns:
@@ -69,7 +73,8 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         for number, use in enumerate(uses.get(turn.index, ())):
             if not (use.failed and use.was_run):
                 continue
-            fault, call = _fault_of(use, evidence, words), f"{format_call(use.call)}: {use.result}"
+            fault = _fault_of(use, evidence, words) or records.fault_of(use)
+            call = f"{format_call(use.call)}: {use.result}"
             before = tried.get(call, turn.index)
             tried[call] = turn.index
             if fault is None or (use.call.name, fault) in reported:
@@ -105,6 +110,52 @@ def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
     return None
 
 
+class _Records:
+    """What the results of a dialogue say of the objects that its calls name."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._objects = [
+            (use.turn, each)
+            for use in tool_uses(dialogue)
+            if not use.failed
+            for _, each in objects_of(use.value)
+        ][:MAX_OBJECTS]
+
+    def fault_of(self, use: ToolUse) -> str | None:
+        """Return what the results before a failed call say against its arguments."""
+        arguments, name = use.call.arguments, use.call.name
+        known = [each for turn, each in self._objects if turn < use.turn]
+        for key, value in arguments.items():
+            if not isinstance(value, str):
+                continue
+            whole = [each for each in known if each.get(key) == value]
+            parts = [part for each in whole for _, part in objects_of(each)] if _IS_ID.search(key) else []
+            for listed, ids in arguments.items():
+                held = {part[listed[:-1]] for part in parts if isinstance(part.get(listed[:-1]), str)}
+                other = (
+                    next((id for id in ids if id not in held), None)
+                    if held and isinstance(ids, list)
+                    else None
+                )
+                if other is not None:
+                    return f"'{name}' was called with {other}, which {value} does not hold"
+        for _, each in objects_of(arguments):
+            id, amount = each.get("payment_id"), each.get("amount")
+            held = [
+                own.get("amount", own.get("balance"))
+                for own in known
+                if id is not None and own.get("id") == id
+            ]
+            if (
+                held
+                and isinstance(amount, int | float)
+                and isinstance(held[-1], int | float)
+                and held[-1] < amount
+            ):
+                return f"'{name}' was called with {amount} of {id}, which holds {held[-1]}"
+        return None
+
+
 def _is_own(key: str, value: str) -> bool:
     """Return whether an argument cannot be known without having been told, and is no name: an id without
     digits too."""
@@ -128,15 +179,16 @@ _WORD = re.compile(r"\d++|[^\W\d_]++")
 _NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
 
 
-@check(P3=Evidence(74, 79), languages=("en",))
+@check(P3=Evidence(84, 89), languages=("en",))
 def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the first call of a tool with a place or a time of day of which no word was said, nor returned,
     before it (P3); or any call with another choice than the customer's: a day of the week, or a value of a
-    list that the log shows, that nobody named, where the customer named exactly one other; the first before
-    the customer speaks again.
+    list that the log shows, that nobody named, where the customer named exactly one other, or a day or an
+    hour beside the only one in the customer's last message; the first before the customer speaks again.
 
     Codes of places are left alone, and a time where the customer speaks of now, of soon, or of any time. Read
-    on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 37 of 39, all there are.
+    on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 37 of 39, all there are;
+    of last messages, in all of STAR (2026-11-30), 10 of 10.
     """
     uses = uses_by_turn(dialogue)
     if not uses:
@@ -144,7 +196,7 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
     words, called, wishes = set[str](), set[str](), _Wishes()
     for text in dialogue.sources:
         words |= _words(text)
-        wishes.add(text, is_customer=False)
+        wishes.add(text, "system")
     is_any_time, reported = False, set[tuple[str, str]]()
     for turn in dialogue.turns:
         if turn.role == "customer":
@@ -160,7 +212,9 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                 if own and own.isdisjoint(words):
                     reasons.append(f"'{name}' was called with {key}, which nobody had stated")
             for key, value in _strings(use.call):
-                wish = wishes.other(use.call, key, value, context.log.choices)
+                wish = wishes.other(use.call, key, value, context.log.choices) or wishes.last(
+                    use.call, key, value
+                )
                 if wish is not None and (name, key) not in reported:
                     reported.add((name, key))
                     reasons.append(f"'{name}' was called with {value} for {key}; the customer named {wish}")
@@ -168,7 +222,7 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                 yield Hit(*locate_call(turn, number), reasons[0], "P3")
             called.add(use.call.name)
         words |= _words(turn.text)
-        wishes.add(turn.text, is_customer=turn.role == "customer")
+        wishes.add(turn.text, turn.role)
         is_any_time = is_any_time or (
             turn.role == "customer" and PATTERNS.any_time.search(turn.text) is not None
         )
@@ -190,9 +244,16 @@ class _Wishes:
         self._stated, self._named, self._denied = set[str](), set[str](), set[str]()
         self._tried = set[tuple[str, str, str]]()
         self._is_any_day = False
+        self._last = self._asked = ""
+        self._sent = set[tuple[str, str, str]]()
 
-    def add(self, text: str, is_customer: bool) -> None:
+    def add(self, text: str, role: Role) -> None:
         """Take up a text, with the forms of its words that are alike in misspelt ones."""
+        is_customer = role == "customer"
+        if is_customer and text.strip():
+            self._last = text
+        elif role in JUDGED_ROLES and text.strip():
+            self._asked = text
         for sentence in SENTENCE.finditer(text.casefold()):
             own = _WORD.findall(sentence[0])
             self._stated.update(form for word in own for form in _forms(word))
@@ -227,6 +288,36 @@ class _Wishes:
         is_tried = (call.name, key, wishes[0]) in self._tried
         is_spoilt = is_tried or not self._denied.isdisjoint(wish) or any(map(wish.intersection, rest))
         return None if is_spoilt else wishes[0]
+
+    def last(self, call: ToolCall, key: str, value: str) -> str | None:
+        """Return the only day of the week or hour in the customer's last message, if a call has another that
+        neither it nor the agent's last message names."""
+        if value.casefold() in _DAYS:
+            own, named = {value.casefold()}, {*_DAYS}.intersection(_WORD.findall(self._last.casefold()))
+        elif (
+            PATTERNS.time_key.fullmatch(key)
+            and sum("time" in each.casefold() for each in call.arguments) == 1
+        ):
+            own, named = _hours(value), _hours(self._last)
+        else:
+            return None
+        self._sent.update((call.name, key, each) for each in own)
+        if (
+            len(own) != 1
+            or len(named) != 1
+            or own == named
+            or (call.name, key, *named) in self._sent
+            or own & {*_WORD.findall(self._asked.casefold())}
+            or PATTERNS.no_wish.search(self._last)
+            or PATTERNS.asks_end.search(self._asked)
+        ):
+            return None
+        return next(iter(named))
+
+
+def _hours(text: str) -> set[str]:
+    """Return the times of a text that are full hours, by the dial."""
+    return {f"{minute // 60 % 12 or 12} o'clock" for *_, minute in times(text) if minute % 60 == 0}
 
 
 def _forms(word: str) -> tuple[str, str, str, str]:

@@ -16,8 +16,8 @@ from math import isclose
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.claims import name_words, statements
-from dialint.detector.checks.values import DIGIT_NAMES, compact, fields_of
+from dialint.detector.checks.claims import may_write, name_words, statements
+from dialint.detector.checks.values import DIGIT_NAMES, compact, fields_of, objects_of
 from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses
@@ -40,6 +40,8 @@ MAX_OTHERS = 20
 """Other customers whose records are kept in mind, and personal values of each."""
 MAX_PERSONAL = 200
 """Characters of a personal value."""
+MAX_REFUNDS = 8
+"""Last refunds whose sums are all tried."""
 
 
 @check(I1=Evidence(), I4=Evidence(1, 1), languages=("en",))
@@ -99,6 +101,84 @@ def _other_level(words: str, level: str) -> bool:
     if match is None or PATTERNS.level.fullmatch(f"your {level} status") is None:
         return False
     return match["level"].casefold() != level.casefold() and not PATTERNS.unsure.search(words, 0, match.end())
+
+
+@check(I1=Evidence(4, 4), I4=Evidence(6, 6), languages=("en",))
+def wrong_stock(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find a thing offered by its id that the last result with it calls unavailable, where no order holds it
+    (I1); and more available things counted than the last list has (I4). One hit a turn.
+
+    All hits there are, in tau_bench (2026-11-30), were read by the rule's author: all right.
+    """
+    by_result = {use.result_turn: use.value for use in tool_uses(dialogue) if use.was_run and not use.failed}
+    stock, held, counts = dict[str, bool](), set[str](), list[bool]()
+    for turn in dialogue.turns:
+        if turn.index in by_result:
+            listed = list[bool]()
+            for key, each in objects_of(by_result[turn.index]):
+                ids = {
+                    key,
+                    *(
+                        value
+                        for name, value in each.items()
+                        if name.endswith("id") and isinstance(value, str)
+                    ),
+                }
+                if isinstance(is_available := each.get("available"), bool):
+                    stock.update(dict.fromkeys(ids - {""}, is_available))
+                    listed.append(is_available)
+                else:
+                    held |= ids
+            counts = listed or counts
+        is_held = PATTERNS.held.search(turn.text) is not None
+        for start, end in statements(turn.text) if turn.role in JUDGED_ROLES and stock else ():
+            words = turn.text[start:end]
+            if PATTERNS.no_offer.search(words):
+                continue
+            count = PATTERNS.available_count.search(words)
+            ids = {match[0] for match in _TOKEN.finditer(words)} - held
+            if not is_held and any(stock.get(id) is False for id in ids):
+                yield Hit(turn.index, start, end, "the tool returned that it is not available", "I1")
+                break
+            if count is not None and sum(counts) < int(count["n"]) <= len(counts):
+                why = f"the tool returned {sum(counts)} that are available"
+                yield Hit(turn.index, start, end, why, "I4")
+                break
+
+
+@check(I4=Evidence(14, 14), languages=("en",))
+def wrong_refund(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find the amount of a refund that was just made and that no refunds of the results add up to.
+
+    All hits there are, in tau_bench (2026-11-30), were read by the rule's author: all right.
+    """
+    by_result = {use.result_turn: use for use in tool_uses(dialogue) if use.was_run and not use.failed}
+    refunds, is_made = list[float](), False
+    for turn in dialogue.turns:
+        if turn.role == "customer" and turn.text.strip():
+            is_made = False
+        if (use := by_result.get(turn.index)) is not None:
+            new = [*_refunds(use.value)]
+            refunds = [*refunds, *(each for each in new if each not in refunds)][-MAX_REFUNDS:]
+            is_made = is_made or (may_write(use.call.name) and bool(new))
+        for start, end in statements(turn.text) if turn.role in JUDGED_ROLES and is_made else ():
+            match = PATTERNS.refund.search(turn.text, start, end)
+            if match is None or PATTERNS.no_claim.search(turn.text, start, match.start()):
+                continue
+            told, sums = float((match["after"] or match["before"]).replace(",", "")), {0.0}
+            for each in refunds:
+                sums |= {each + other for other in sums}
+            if all(abs(told - each) >= 1 for each in sums):
+                yield Hit(turn.index, start, end, f"the tool refunded {refunds[-1]:g}")
+                break
+
+
+def _refunds(value: JsonValue) -> Iterator[float]:
+    """Yield the amounts of a result that are refunds by a field of theirs, or negative."""
+    for _, each in objects_of(value):
+        amount = each.get("amount")
+        if isinstance(amount, int | float) and (amount < 0 or "refund" in each.values()):
+            yield abs(float(amount))
 
 
 def _tokens(text: str) -> set[str]:

@@ -68,17 +68,19 @@ def compact(text: str) -> str:
     return re.sub(r"[^0-9a-z]", "", text.casefold())
 
 
-def fields_of(value: JsonValue, depth: int = 0) -> Iterator[tuple[str, JsonValue]]:
+def objects_of(value: JsonValue, key: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, JsonValue]]]:
+    """Yield all objects in a result with the key that each stands under, as deep as one is read."""
+    if isinstance(value, dict):
+        yield key, value
+    if depth <= MAX_DEPTH and isinstance(value, dict | list):
+        for name, each in value.items() if isinstance(value, dict) else ((key, each) for each in value):
+            yield from objects_of(each, name, depth + 1)
+
+
+def fields_of(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield name and value of the fields of all objects in a result, as deep as one is read."""
-    if depth > MAX_DEPTH:
-        return
-    if isinstance(value, list):
-        for each in value:
-            yield from fields_of(each, depth + 1)
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            yield name, each
-            yield from fields_of(each, depth + 1)
+    for _, each in objects_of(value):
+        yield from each.items()
 
 
 def is_id(word: str) -> bool:
