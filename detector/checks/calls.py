@@ -18,7 +18,7 @@ from dialint.detector.checks.claims import (
     may_write,
     name_words,
 )
-from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id, objects_of, times
+from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, fields_of, is_id, objects_of, times
 from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall, Turn
 from dialint.detector.tool_use import ToolUse, format_call, per_dialogue, tool_uses, uses_by_turn
@@ -30,13 +30,11 @@ _IS_ID = re.compile(r"(?:^|_)ids?$", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
 _LETTERS = re.compile(r"[^\W\d_]++")
 _TOKEN = re.compile(r"\w++")
-MAX_OBJECTS = 500
-"""Objects of the results that a failed call is held against."""
 
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 
-@check(P3=Evidence(128, 130), languages=("en",))
+@check(P3=Evidence(136, 138), languages=("en",))
 def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a call that failed for what the agent put into it (P3): an id, a mail address, a name, a zip code
     or a date of birth which stands nowhere in the log before it, a placeholder, an empty id or name, a part
@@ -47,7 +45,7 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     The hit is the call; one for each value, and one for each repeated call, until the customer speaks.
 
     Read on the development half of tau_bench (2026-11-29): 52 of 52 right, of 208; malformed arguments 35 of
-    35, repeated calls 26 of 28; on all of it (2026-11-30) parts and payment methods 15 of 15.
+    35, repeated calls 26 of 28; on all of it (2026-11-30) parts and payment methods 23 of 23.
     """
     uses = uses_by_turn(dialogue)
     failed = [use for of_turn in uses.values() for use in of_turn if use.failed and use.was_run]
@@ -114,45 +112,33 @@ class _Records:
     """What the results of a dialogue say of the objects that its calls name."""
 
     def __init__(self, dialogue: Dialogue) -> None:
-        self._objects = [
-            (use.turn, each)
-            for use in tool_uses(dialogue)
-            if not use.failed
-            for _, each in objects_of(use.value)
-        ][:MAX_OBJECTS]
+        self._parts: dict[str, dict[str, set[str]]] = {}
+        self._amounts: dict[str, float] = {}
+        values = (use.value for use in tool_uses(dialogue) if not use.failed)
+        for _, each in (found for value in values for found in objects_of(value)):
+            own = next((item for item in each.items() if _IS_ID.search(item[0])), None)
+            for key, value in fields_of(each) if own is not None else ():
+                if isinstance(value, str) and _IS_ID.search(key):
+                    self._parts.setdefault(str(own), {}).setdefault(key, set()).add(value)
+            amount = each.get("amount", each.get("balance"))
+            if isinstance(id := each.get("id"), str) and isinstance(amount, int | float):
+                self._amounts[id] = max(amount, self._amounts.get(id, 0))
 
     def fault_of(self, use: ToolUse) -> str | None:
-        """Return what the results before a failed call say against its arguments."""
-        arguments, name = use.call.arguments, use.call.name
-        known = [each for turn, each in self._objects if turn < use.turn]
-        for key, value in arguments.items():
-            if not isinstance(value, str):
-                continue
-            whole = [each for each in known if each.get(key) == value]
-            parts = [part for each in whole for _, part in objects_of(each)] if _IS_ID.search(key) else []
-            for listed, ids in arguments.items():
-                held = {part[listed[:-1]] for part in parts if isinstance(part.get(listed[:-1]), str)}
-                other = (
-                    next((id for id in ids if id not in held), None)
-                    if held and isinstance(ids, list)
-                    else None
-                )
-                if other is not None:
-                    return f"'{name}' was called with {other}, which {value} does not hold"
-        for _, each in objects_of(arguments):
-            id, amount = each.get("payment_id"), each.get("amount")
-            held = [
-                own.get("amount", own.get("balance"))
-                for own in known
-                if id is not None and own.get("id") == id
-            ]
-            if (
-                held
-                and isinstance(amount, int | float)
-                and isinstance(held[-1], int | float)
-                and held[-1] < amount
-            ):
-                return f"'{name}' was called with {amount} of {id}, which holds {held[-1]}"
+        """Return what is wrong with the arguments of a failed call; None if that is not known."""
+        name, arguments = use.call.name, use.call.arguments
+        for own in arguments.items():
+            parts = self._parts.get(str(own), {})
+            for key, values in arguments.items():
+                held = parts.get(key.removesuffix("s"), set[str]())
+                for each in values if held and isinstance(values, list) else ():
+                    if isinstance(each, str) and each not in held:
+                        return f"'{name}' was called with {each}, which {own[1]} does not hold"
+        for _, part in objects_of(arguments):
+            id, amount = part.get("payment_id"), part.get("amount")
+            holds = self._amounts.get(id) if isinstance(id, str) else None
+            if holds is not None and isinstance(amount, int | float) and holds < amount:
+                return f"'{name}' was called with {amount} of {id}, which holds {holds}"
         return None
 
 

@@ -32,6 +32,7 @@ _STAGE = re.compile(rf"\b(?:{'|'.join(sorted(_STAGES, key=len, reverse=True))})\
 _NUMBERS = {name: n for n, name in enumerate(DIGIT_NAMES)}
 _COUNT = rf"(?P<n>\d{{1,3}}|{'|'.join(_NUMBERS)})"
 _DIGITS = re.compile(r"\d++")
+_LISTED = re.compile(r"\s*:\s*\w++")
 _TOKEN = re.compile(r"\b[A-Za-z]{0,4}\d[A-Za-z\d-]{0,12}\b")
 MAX_KEYS = 60
 """Keys of the results, and things with a price, beyond which they are about too much to be held against a
@@ -44,12 +45,11 @@ MAX_REFUNDS = 8
 """Last refunds whose sums are all tried."""
 
 
-@check(I1=Evidence(), I4=Evidence(1, 1), languages=("en",))
+@check(I1=Evidence(1, 1), I4=Evidence(5, 5), languages=("en",))
 def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a sentence that says something else than the last results before it: the first of a turn.
 
-    Suggestions: on the 1,472 dialogues with results of the development halves of tau_bench and STAR
-    (2026-11-29) it has one hit, which is right.
+    On the 5,029 dialogues with results of tau_bench and STAR (2026-11-30) it has six hits, which are right.
     """
     by_result = {use.result_turn: use for use in tool_uses(dialogue) if use.was_run and not use.failed}
     uses: list[ToolUse] = []
@@ -103,12 +103,13 @@ def _other_level(words: str, level: str) -> bool:
     return match["level"].casefold() != level.casefold() and not PATTERNS.unsure.search(words, 0, match.end())
 
 
-@check(I1=Evidence(4, 4), I4=Evidence(6, 6), languages=("en",))
+@check(I1=Evidence(4, 4), I4=Evidence(8, 8), languages=("en",))
 def wrong_stock(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a thing offered by its id that the last result with it calls unavailable, where no order holds it
     (I1); and more available things counted than the last list has (I4). One hit a turn.
 
-    All hits there are, in tau_bench (2026-11-30), were read by the rule's author: all right.
+    All hits there are, in tau_bench (2026-11-30), were read by the rule's author: all right; the eight counts
+    are of one product.
     """
     by_result = {use.result_turn: use.value for use in tool_uses(dialogue) if use.was_run and not use.failed}
     stock, held, counts = dict[str, bool](), set[str](), list[bool]()
@@ -133,9 +134,9 @@ def wrong_stock(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         is_held = PATTERNS.held.search(turn.text) is not None
         for start, end in statements(turn.text) if turn.role in JUDGED_ROLES and stock else ():
             words = turn.text[start:end]
-            if PATTERNS.no_offer.search(words):
-                continue
             count = PATTERNS.available_count.search(words)
+            if PATTERNS.no_offer.search(words, 0, len(words) if count is None else count.end()):
+                continue
             ids = {match[0] for match in _TOKEN.finditer(words)} - held
             if not is_held and any(stock.get(id) is False for id in ids):
                 yield Hit(turn.index, start, end, "the tool returned that it is not available", "I1")
@@ -146,7 +147,7 @@ def wrong_stock(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 break
 
 
-@check(I4=Evidence(14, 14), languages=("en",))
+@check(I4=Evidence(16, 16), languages=("en",))
 def wrong_refund(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the amount of a refund that was just made and that no refunds of the results add up to.
 
@@ -296,6 +297,8 @@ def _other_answer(words: str, key: str, value: bool) -> str | None:
         return None
     # A denial of what is affirmed must stand in its own clause.
     before = PATTERNS.clause_end.split(words[: match.start()])[-1] if value else words
+    if (listed := _LISTED.match(words, match.end())) is not None:
+        before = listed[0]
     is_denied = PATTERNS.denied.search(before) is not None
     return f"the tool returned {str(value).lower()} for {key}" if is_denied is value else None
 
