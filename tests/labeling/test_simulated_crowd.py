@@ -23,6 +23,7 @@ from dialint.labeling.exchange.store_transfer import export_dataset
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.stored_annotations import iterate_counted
 
+N = 40
 AGENT_TEXTS = ("That is your own fault, you know.", "Your order leaves us on Monday.")
 
 
@@ -59,7 +60,7 @@ class Suspicious(PlainDetector):
     release, fingerprint, taxonomy, codes = "simulated-0", "f", load_taxonomy(), ("T1",)
 
     def __init__(self) -> None:
-        self._finding = make.finding("T1").model_copy(update={"quote": "That", "end": 4})
+        self._finding = make.finding("T1", quote="That", end=4)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         assert all_probabilities
@@ -75,7 +76,7 @@ class Suspicious(PlainDetector):
 def test_answers_become_labels_and_preferences(
     crowd: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "train.jsonl").write_text("".join(one.model_dump_json() + "\n" for one in examples(60)))
+    (tmp_path / "train.jsonl").write_text("".join(one.model_dump_json() + "\n" for one in examples(N)))
     monkeypatch.setattr(crowd, "load_detector", lambda config: Suspicious())
     answers = []
     for out in (tmp_path / "crowd", tmp_path / "again"):
@@ -90,7 +91,7 @@ def test_answers_become_labels_and_preferences(
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         crowd.make_crowd(config)
     kinds = Counter((one.kind, one.seen_verdict) for one in found)
-    assert kinds == {("crowd", False): 3 * 60, ("reviewer", True): 30}
+    assert kinds == {("crowd", False): 3 * N, ("reviewer", True): N // 2}
     assert all("simulated" in one.labeler for one in found)
     manifest = json.loads((out / "manifest.json").read_text())
     assert {one["name"]: one["answers"] for one in manifest["people"]} == Counter(
@@ -107,9 +108,9 @@ def test_answers_become_labels_and_preferences(
         for label in row.get("labels", ())
         if label["turn"] == 1 and label["probability"] > 0.5
     }
-    right = {f"d{number}" for number in range(0, 60, 2)}
-    assert (len(rows), len(labelled & right) >= 24, len(labelled - right) <= 1) == (60, True, True)
-    assert outcomes["overturned"] > 10
+    right = {f"d{number}" for number in range(0, N, 2)}
+    assert (len(rows), len(labelled & right) >= 0.4 * N, len(labelled - right) <= 1) == (N, True, True)
+    assert outcomes["overturned"] > N / 6
     assert outcomes["amended"] > 0
 
 
@@ -118,7 +119,7 @@ def test_findings_follow_the_true_labels_and_the_skill(crowd: Any) -> None:
     one there are none."""
     codes = tuple(load_taxonomy().codes[name] for name in ("T1", "C1"))
     quotes = set()
-    for example in examples(60)[::2]:
+    for example in examples(N)[::2]:
         labels = {(label.turn, label.code): label for label in example.labels}
         (finding,) = crowd.Person("p", 1.0, 1.0).annotate(example.dialogue, labels, codes, seed=1)
         assert (finding.turn, finding.code) == (1, "T1")

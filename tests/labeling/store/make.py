@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 
 
@@ -13,11 +15,9 @@ def dialogue(name: str, agent: str = "a1", text: str = "Anything else?") -> Dial
     return Dialogue(id=name, turns=turns, agent=agent, team="t1", channel="chat", metadata={"injected": "C1"})
 
 
-def finding(code: str = "C1", turn: int = 1, probability: float = 0.91) -> Finding:
-    return Finding(
-        code=code, turn=turn, severity="S2", probability=probability, quote="Anything", start=0, end=8,
-        reason="the question was passed over",
-    )  # fmt: skip
+def finding(code: str = "C1", turn: int = 1, probability: float = 0.91, **more: Any) -> Finding:
+    said = {"severity": "S2", "quote": "Anything", "start": 0, "end": 8, "reason": "it was passed over"}
+    return Finding(code=code, turn=turn, probability=probability, **{**said, **more})
 
 
 def verdict(name: str, *findings: Finding, release: str = "embedded-1", risk: float | None = None) -> Verdict:

@@ -118,8 +118,7 @@ def test_what_is_written_stays(store: Store) -> None:
 
 def test_one_bad_finding_saves_nothing(store: Store) -> None:
     lease = held(store)
-    outside = make.finding().model_copy(update={"start": 0, "end": 99})
-    for bad in (make.finding(code="T1"), make.finding(turn=7), outside):
+    for bad in (make.finding(code="T1"), make.finding(turn=7), make.finding(end=99)):
         with pytest.raises(StoreRefused, match="E_FINDING"):
             annotations.submit(store, "ann", lease.task, lease.token, "k", [make.finding(), bad])
     assert annotations.list_annotations(store, "rob", "d1") == ()
@@ -189,7 +188,7 @@ def test_blind_unless_prelabelled_and_the_store_notes_it(store: Store, prelabell
 
 def test_f9_the_second_is_shown_both_values(store: Store) -> None:
     dialogues.add(store, "lea", [make.dialogue("d1")])
-    mine, theirs = [make.finding()], [make.finding().model_copy(update={"severity": "S1"})]
+    mine, theirs = [make.finding()], [make.finding(severity="S1")]
     first = annotations.review(store, "rob", "d1", "k1", ["C1"], theirs, expected=None)
     with pytest.raises(Conflict, match="by rob") as conflict:
         annotations.review(store, "ria", "d1", "k2", ["C1"], mine, expected=None)

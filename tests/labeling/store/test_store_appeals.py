@@ -177,7 +177,7 @@ def test_who_reviewed_does_not_decide(appealed: Store) -> None:
 @pytest.mark.parametrize(("code", "known"), [("T1", {"C1": False, "T1": True}), ("C1", {"C1": True})])
 def test_an_amended_finding_is_kept(appealed: Store, code: str, known: dict[str, bool]) -> None:
     second(appealed, make.finding())
-    right = make.finding(code=code).model_copy(update={"end": 4, "quote": "Anyt"})
+    right = make.finding(code, end=4, quote="Anyt")
     outside = right.model_copy(update={"end": 99})
     for bad, why in (
         (None, "E_APPEAL"),

@@ -59,7 +59,7 @@ def test_states_after_each_decision(scored: Store) -> None:
     assert state(scored).review == "reviewed"
     annotations.correct(scored, "rob", first, "2", [])
     assert decisions(scored)[0] == ("C1", False, "rejected"), "a correction replaces it"
-    harder = make.finding().model_copy(update={"severity": "S1"})
+    harder = make.finding(severity="S1")
     review(scored, "ria", "3", ["C1", "T1", "U2"], [harder, make.finding("T1"), make.finding("U2")])
     assert decisions(scored) == [("C1", False, "changed"), ("T1", True, "confirmed"), ("U2", False, "added")]
     totals = read_totals(scored, "lea", *EVER)

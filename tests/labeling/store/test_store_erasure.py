@@ -75,7 +75,7 @@ def populate(store: Store, n: int = 6, n_turns: int = 4) -> list[str]:
         )
         dialogues.add(store, "lea", [Dialogue(id=name, turns=turns, agent="a1", team="t", channel="chat")])
         quote = turns[1].text[:9]
-        found = make.finding().model_copy(update={"quote": quote, "end": len(quote), "reason": turns[1].text})
+        found = make.finding(quote=quote, end=len(quote), reason=turns[1].text)
         verdicts = [make.verdict(name, found), make.verdict(name, found, release="b")]
         dialogues.add_verdicts(store, "lea", verdicts)
         known = Gold(dialogue=name, turn=1, code="C1", present=True, source="expert", reason=turns[1].text)
@@ -88,7 +88,7 @@ def populate(store: Store, n: int = 6, n_turns: int = 4) -> list[str]:
     for person in ("ann", "ben"):
         for _ in range(3):
             lease = claim(store, person, "p")
-            answer = make.finding().model_copy(update={"reason": secret(), "quote": secret()[:8]})
+            answer = make.finding(reason=secret(), quote=secret()[:8])
             annotations.submit(store, person, lease.task, lease.token, f"{person}{lease.task}", [answer], 2.0)
     held = claim(store, "cem", "p")
     for item in (f"task:{held.task}", f"case:{held.task}"):

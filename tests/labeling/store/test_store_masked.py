@@ -213,19 +213,6 @@ def test_there_and_back_is_itself_grown_to_whole_placeholders(
     assert plain == stored.quote, "beside the placeholders it is the same text"
 
 
-def test_a_dialogue_is_masked_once_and_not_at_each_look(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lease = held(store, prelabelled=True)
-    expected = task_view.view_task(store, "ann", lease.task)
-    assert expected.verdict is not None
-    for name in ("mask_dialogue", "mask_words"):
-        monkeypatch.setattr(masked_view, name, None)
-    assert task_view.view_task(store, "ann", lease.task) == expected
-    answer = annotations.submit(store, "ann", lease.task, lease.token, "k", expected.verdict.findings)
-    assert answer.findings == expected.verdict.findings
-
-
 def test_what_is_said_of_a_call_quotes_the_masked_call() -> None:
     """Nobody puts other words, or what was masked, beside a call."""
     call = ToolCall(name="find", arguments={"mail": "ann.k@mail.example"})

@@ -9,7 +9,6 @@ import pytest
 import yaml
 from answering import claim
 
-from dialint.detector.records import Finding
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.reviewed_scores import ScoredDialogues
 from dialint.labeling.store import accounts, annotations, dialogues, documents, projects, tasks
@@ -51,21 +50,14 @@ def review(store: Store) -> Review:
     return save
 
 
-def graver() -> Finding:
-    return make.finding().model_copy(update={"severity": "S1"})
-
-
-def elsewhere() -> Finding:
-    return make.finding("U2").model_copy(update={"quote": "else", "start": 9, "end": 13})
-
-
+ELSEWHERE = make.finding("U2", quote="else", start=9, end=13)
 CASES: dict[str, tuple[Callable[[Review], object], float | None]] = {
     "nobody decided": (lambda review: None, None),
     "confirmed": (lambda review: review("rob", ["C1"], [make.finding()]), S2),
     "rejected": (lambda review: review("rob", ["C1"], []), 100.0),
-    "changed to a graver one": (lambda review: review("rob", ["C1"], [graver()]), S1),
+    "changed to a graver one": (lambda review: review("rob", ["C1"], [make.finding(severity="S1")]), S1),
     "changed to another code": (lambda review: review("rob", ["C1", "U2"], [make.finding("U2")]), S2),
-    "rejected, one added": (lambda review: review("rob", ["C1", "U2"], [elsewhere()]), S2),
+    "rejected, one added": (lambda review: review("rob", ["C1", "U2"], [ELSEWHERE]), S2),
     "the suggestion added": (
         lambda review: review("rob", ["C1", "T1"], [make.finding(), make.finding("T1")]),
         load_taxonomy().quality_of([("C1", "S2"), ("T1", "S2")], None),

@@ -324,12 +324,10 @@ def test_annotations_are_masked_unless_a_lead_asks_for_originals(store: Store, t
         Turn(index=1, role="agent", text=text),
     )
     dialogues.add(store, "lea", [Dialogue(id="d", turns=turns, agent="a1")])
-    said = make.finding().model_copy(
-        update={"quote": "anna.k@example.com", "start": 31, "end": 49, "reason": "Anna Kowalska's own mail"}
-    )
+    mail = {"quote": "anna.k@example.com", "start": 31, "end": 49, "reason": "Anna Kowalska's own mail"}
     projects.create(store, "lea", Project(id="p", codes=("C1",)))
     tasks.add(store, "lea", "p", [NewTask(dialogue="d")])
-    answer(store, "rob", "p", "once", [said])
+    answer(store, "rob", "p", "once", [make.finding(**mail)])
     manifest = export_annotations(store, "rob", tmp_path / "a.jsonl", "p")
     assert manifest["config"]["masked"] is True
     written = (tmp_path / "a.jsonl").read_text()
@@ -390,8 +388,7 @@ def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, tmp_path: P
     path.write_text(json.dumps(record) + "\n")
     import_logs(store, "lea", [str(path)], ReadConfig(), SILENT)
     start = said.index("it arrived")
-    place = {"turn": 2, "start": start, "end": start + 10, "quote": "it arrived"}
-    found = make.finding().model_copy(update=place)
+    found = make.finding(turn=2, start=start, end=start + 10, quote="it arrived")
     verdicts = verdict_file(tmp_path / "v.jsonl", make.verdict("d0", found))
     assert import_verdicts(store, "lea", verdicts, SILENT).new == 1
     assert import_verdicts(store, "lea", verdicts, SILENT).existing == 1
