@@ -10,6 +10,7 @@ aggregate``) replaces it where there is one.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +24,9 @@ from pydantic import Field
 from dialint.detector.artifacts import file_entry
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.ingest.readers.tables import detect_table_format, read_rows
 from dialint.detector.near_duplicates import RELATED
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Dialogue, Example, Finding, Label, Verdict
@@ -36,10 +38,6 @@ from dialint.labeling.dataset.splits import GroupBy
 
 if TYPE_CHECKING:
     from dialint.labeling.store.masked_view import MaskedView
-import json
-
-from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.readers.tables import detect_table_format, read_rows
 
 SUM_TOLERANCE = 0.01
 """How far a sum of probabilities may be from 1, since they may be rounded."""
@@ -186,10 +184,8 @@ class DatasetBuilder:
         self.codes = _select_codes(self.config, self.taxonomy, self.annotations)
         self.dialogue_codes = dialogue_codes(self.taxonomy)
         self.left_out["with labels, not annotated"] = len(self.labels.keys() - self.annotations.keys())
-        outside = (
-            label for labels in self.labels.values() for label in labels if label.code not in self.codes
-        )
-        self.left_out["labels of other codes"] = sum(1 for _ in outside)
+        outside = (label.code not in self.codes for labels in self.labels.values() for label in labels)
+        self.left_out["labels of other codes"] = sum(outside)
 
     def read_dialogues(self) -> Iterator[Dialogue]:
         """The dialogues that were annotated, in their order."""
@@ -281,11 +277,8 @@ class DatasetBuilder:
                     "E_LABEL", f"a label of a turn that dialogue {annotations.dialogue.id} has not"
                 )
             turn = marked.get(label.code, label.turn)
-            by_key[turn, label.code] = (
-                label
-                if turn == label.turn
-                else label.model_copy(update={"turn": turn, "start": None, "end": None})
-            )
+            moved = {} if turn == label.turn else {"turn": turn, "start": None, "end": None}
+            by_key[turn, label.code] = label.model_copy(update=moved)
         return by_key
 
 

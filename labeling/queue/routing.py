@@ -234,9 +234,6 @@ def make_candidates(
         for item in flagged
     )
     uncertain = [*flagged, *_find_unflagged(verdict, best, policy, project_codes.label)]
-    by_kind: dict[Kind, list[Uncertainty]] = {"review": [], "crowd": []}
-    for item in uncertain:
-        by_kind["review" if is_reviewed and item.code in project_codes.review else "crowd"].append(item)
     if not uncertain and unread:
         causes = (*(gap.language for gap in verdict.not_judged), *verdict.judge_failures)
         reason = f"{unread:.0%} not judged: {' '.join(dict.fromkeys(causes))}"
@@ -246,25 +243,21 @@ def make_candidates(
         if without_work.unasked and not without_work.flagged:
             reason = f"not asked: {' '.join(without_work.unasked)}"
         return [replace(without_work, reason=reason)]
+    to_review = project_codes.review if is_reviewed else {}
+    reviewed = [item for item in uncertain if item.code in to_review]
+    rest = [item for item in uncertain if item.code not in to_review]
     candidates: list[Candidate] = []
-    for kind, items in by_kind.items():
-        if not items:
-            continue
-        other = project_codes.label if kind == "review" else project_codes.review
-        candidate = replace(
-            without_work,
-            wanted=kind,
-            value=sum(item.value for item in items),
-            minutes=minutes.review if kind == "review" else minutes.crowd,
-            reason=_summarise(items),
-            has_own_codes=any(item.code not in other for item in items),
-        )
-        if candidates:  # the first one has what is of the dialogue as a whole
-            candidate = replace(candidate, accepted=0, unasked=())
-        else:
-            candidate = replace(candidate, value=candidate.value + unread * policy.not_judged_value)
-        candidates.append(candidate)
-    return candidates
+    for kind, items, other, cost in (
+        ("review", reviewed, project_codes.label, minutes.review),
+        ("crowd", rest, project_codes.review, minutes.crowd),
+    ):
+        if items:
+            candidate = replace(without_work, wanted=kind, minutes=cost, reason=_summarise(items))
+            value, has_own = sum(item.value for item in items), any(item.code not in other for item in items)
+            candidates.append(replace(candidate, value=value, has_own_codes=has_own))
+    first, *others = candidates  # the first one has what is of the dialogue as a whole
+    first = replace(first, value=first.value + unread * policy.not_judged_value)
+    return [first, *(replace(each, accepted=0, unasked=()) for each in others)]
 
 
 def permanent_random_number(seed: int, dialogue: str) -> float:

@@ -126,8 +126,7 @@ _NEWER = annotation_rows.alias()
 NEWEST = ~select(_NEWER.c.id).where(_NEWER.c.supersedes == annotation_rows.c.id).exists()
 """Selects answers that no later annotation supersedes."""
 
-_COLUMNS = [annotation_rows.c[name] for name in ("id", "labeler", "dialogue", "turn", "codes", "findings", "seconds")]  # fmt: skip # noqa: E501
-_ANSWERS = select(*_COLUMNS).join(tasks, tasks.c.id == annotation_rows.c.task).where(NEWEST)
+_ANSWERS = select(annotation_rows).join(tasks, tasks.c.id == annotation_rows.c.task).where(NEWEST)
 _GOLD = (
     select(gold)
     .where(gold.c.doubt.is_(None), gold.c.dialogue.in_(bindparam("names", expanding=True)))

@@ -135,16 +135,12 @@ def test_errors_by_agent_say_how_many_people_decided(coached: Store) -> None:
 
 def test_an_agent_reads_own_dialogues_only(coached: Store) -> None:
     with pytest.raises(NotAllowed):
-        list_dialogues(coached, "agnes", "a2", 0, UNTIL_MS)
-    with pytest.raises(NotAllowed):
         read_confirmed(coached, "agnes", "a1", ["e2"])
 
 
 def test_a_change_of_status_needs_a_reason(store: Store) -> None:
     with pytest.raises(StoreRefused):
         accounts.set_status(store, "lea", "ann", "suspended", " ")
-    with pytest.raises(NotAllowed):
-        accounts.set_status(store, "lea", "rob", "suspended", "He copied.")
     accounts.set_status(store, "lea", "ann", "suspended", "She copied.")
     assert {one.id: one.status for one in accounts.list_accounts(store, "lea")}["ann"] == "suspended"
 

@@ -207,8 +207,6 @@ def test_signing_in(store: Store) -> None:
             accounts.set_password(store, "ada", name, given)
         authentication.choose_password(store, name, given, own)
         assert authentication.sign_in(store, name, own).account.id == name
-    with pytest.raises(NotAllowed):
-        accounts.set_password(store, "ann", "ben", "another long one")
     accounts.set_status(store, "lea", "ann", "suspended")
     said = set()
     for name, password in (("ann", own), ("ada", "wrong"), ("nobody", "x"), ("nobody", ""), ("ben", "")):
