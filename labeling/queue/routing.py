@@ -246,11 +246,12 @@ def make_candidates(
     to_review = project_codes.review if is_reviewed else {}
     reviewed = [item for item in uncertain if item.code in to_review]
     rest = [item for item in uncertain if item.code not in to_review]
+    kinds: dict[Kind, tuple[list[Uncertainty], Mapping[str, Severity], float]] = {
+        "review": (reviewed, project_codes.label, minutes.review),
+        "crowd": (rest, project_codes.review, minutes.crowd),
+    }
     candidates: list[Candidate] = []
-    for kind, items, other, cost in (
-        ("review", reviewed, project_codes.label, minutes.review),
-        ("crowd", rest, project_codes.review, minutes.crowd),
-    ):
+    for kind, (items, other, cost) in kinds.items():
         if items:
             candidate = replace(without_work, wanted=kind, minutes=cost, reason=_summarise(items))
             value, has_own = sum(item.value for item in items), any(item.code not in other for item in items)
