@@ -61,6 +61,7 @@ def preferences(annotations: DialogueAnnotations, verdict: Verdict) -> Iterator[
         outcome = _outcome(by_person, by_model)
         if outcome is not None and not in_other_turn:
             turns = tuple(each for each in annotations.dialogue.turns if each.index <= turn)
+            reasons = {(each.turn, each.code): each.reason for each in reversed(answer.rejections)}
             yield Preference(
                 dialogue=annotations.dialogue.model_copy(update={"turns": turns}),
                 turn=turn,
@@ -70,7 +71,7 @@ def preferences(annotations: DialogueAnnotations, verdict: Verdict) -> Iterator[
                 outcome=outcome,
                 annotation=answer.id,
                 release=verdict.release,
-                reason=_rejection_reason(answer, turn, code) if outcome == "overturned" else None,
+                reason=reasons.get((turn, code)) if outcome == "overturned" else None,
                 split="",
             )
 
@@ -81,10 +82,6 @@ def deciding_answer(annotations: DialogueAnnotations, turn: int, code: str) -> A
         if answers := annotations.last_answers(turn, code, (kind,)):
             return answers[-1]
     return None
-
-
-def _rejection_reason(answer: Annotation, turn: int, code: str) -> str | None:
-    return next((each.reason for each in answer.rejections if (each.turn, each.code) == (turn, code)), None)
 
 
 def _outcome(

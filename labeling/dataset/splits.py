@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -73,17 +73,13 @@ def group_keys(dialogue: Dialogue, by: Sequence[GroupBy]) -> tuple[str, ...]:
     """Names that a dialogue shares with others of its group; its own id comes first."""
     keys = [f"dialogue:{dialogue.id}"]
     if "customer" in by:
-        keys += [f"customer:{name}" for name in _customers(dialogue)]
+        names = {str(dialogue.metadata[field]) for field in CUSTOMER_FIELDS if dialogue.metadata.get(field)}
+        authors = {turn.author for turn in dialogue.turns if turn.role == "customer" and turn.author}
+        keys += [f"customer:{name}" for name in sorted(names or authors)]
     if "agent" in by:
         agents = {dialogue.agent, *(turn.author for turn in dialogue.turns if turn.role == "agent")}
         keys += [f"agent:{name}" for name in sorted(name for name in agents if name)]
     return tuple(keys)
-
-
-def _customers(dialogue: Dialogue) -> Iterator[str]:
-    names = {str(dialogue.metadata[field]) for field in CUSTOMER_FIELDS if dialogue.metadata.get(field)}
-    authors = {turn.author for turn in dialogue.turns if turn.role == "customer" and turn.author}
-    yield from sorted(names or authors)
 
 
 class DialogueGrouper:

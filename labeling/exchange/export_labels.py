@@ -221,8 +221,7 @@ def _write_parquet(out: BinaryIO, rows: Iterable[Row], columns: tuple[str, ...])
     import pyarrow as pa
     from pyarrow import parquet
 
-    types: dict[str, Any] = {"seconds": pa.float64()}
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in columns])
+    schema = pa.schema([(name, pa.float64() if name == "seconds" else pa.string()) for name in columns])
     written, source = 0, iter(rows)
     with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
         while batch := list(islice(source, BATCH_ROWS)):

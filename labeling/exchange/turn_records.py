@@ -34,7 +34,6 @@ from dialint.labeling.annotation import Annotation, Question
 from dialint.labeling.exchange.format import (
     DialogueView,
     ExportItem,
-    LabelContext,
     LabelFormat,
     ReadAnswers,
     ReadState,
@@ -256,18 +255,15 @@ def _read_argilla(row: Row, state: ReadState) -> ReadAnswers:
             user, value = text(response.get("user_id"), "responses.user_id"), response.get("value")
             values_by_user.setdefault(user, []).append([value] if isinstance(value, str) else value)
     seen = data.get("seen_verdict") in (True, "true") or bool(row.get("suggestions"))
+    names = _names_by_user(state.context.labelers or frozenset())
     for user, values in values_by_user.items():
         try:
             findings = [each for value in values for each in turn.findings(value, "responses.value")]
             codes = state.context.codes(data.get("codes"), "codes", (finding.code for finding in findings))
-            labeler, given = _name_of(user, state.context), {"codes": codes, "findings": findings}
-            yield turn.annotation("argilla", labeler, "responses.user_id", seen_verdict=seen, **given)
+            given = {"codes": codes, "findings": findings, "seen_verdict": seen}
+            yield turn.annotation("argilla", names.get(user, user), "responses.user_id", **given)
         except BadRecord as bad:
             yield bad
-
-
-def _name_of(user: str, context: LabelContext) -> str:
-    return user if context.labelers is None else _names_by_user(context.labelers).get(user, user)
 
 
 @lru_cache(maxsize=8)

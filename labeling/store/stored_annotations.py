@@ -272,7 +272,6 @@ def _outcome(
 
 PAGE = 1000
 """Annotations in one read transaction."""
-DIALOGUES_PAGE = 500
 
 _LATER = annotation_rows.alias()
 
