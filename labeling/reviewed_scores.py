@@ -133,13 +133,10 @@ def estimate_score(rows: Iterable[ScoredDialogues]) -> ReviewedScore:
     known = sum(row.n * (row.reviewed or 0.0) for row in read)
     if is_known and rest.n:
         rest = rest._replace(reviewed=(total - known) / rest.n)
-    ratings = _compare_ratings(rows)
-    figures = (value, low, high) if is_known else (None, None, None)
-    return ReviewedScore(
-        n, figures[0], figures[1], figures[2], _mean_part(rows).model,
-        _mean_part([row for row in read if not row.is_sampled]),
-        _mean_part([row for row in read if row.is_sampled]), rest, ratings[0], ratings[1], ratings[2],
-    )  # fmt: skip
+    figures: tuple[float | None, float | None, float | None] = (value, low, high)
+    figures = figures if is_known else (None, None, None)
+    decided, drawn = (_mean_part([row for row in read if row.is_sampled == of]) for of in (False, True))
+    return ReviewedScore(n, *figures, _mean_part(rows).model, decided, drawn, rest, *_compare_ratings(rows))
 
 
 def _estimate_unread(

@@ -94,17 +94,17 @@ def decide_findings(
     left = {answer.id: list(answer.findings) for answer in ordered}
     content: Mapping[str, Any] = {} if verdict is None else verdict.content
     decided: list[DecidedFinding] = []
-    for name in ("findings", "suggestions"):
+    for name, is_suggestion in (("findings", False), ("suggestions", True)):
         for finding in content.get(name, ()):
-            is_suggestion = name == "suggestions"
+            error = str(finding["code"]), str(finding["severity"])
             answer = next((answer for answer in ordered if answer.asks(finding)), None)
             decision, reviewed = _decide(finding, None if answer is None else left[answer.id], is_suggestion)
-            state = _appeal_state(finding, appeals) if not is_suggestion else "none"
-            if state in ("overturned", "upheld"):
-                decision = "rejected" if state == "overturned" else "confirmed"
-                reviewed = None if state == "overturned" else (str(finding["code"]), str(finding["severity"]))
-            code, severity = str(finding["code"]), str(finding["severity"])
-            place = (is_suggestion, finding["turn"], code, severity, finding["probability"])
+            state = "none" if is_suggestion else _appeal_state(finding, appeals)
+            if state == "overturned":
+                decision, reviewed = "rejected", None
+            elif state == "upheld":
+                decision, reviewed = "confirmed", error
+            place = (is_suggestion, finding["turn"], *error, finding["probability"])
             decided.append(DecidedFinding(*place, decision, state, reviewed))
     added = [
         finding
