@@ -218,8 +218,9 @@ def _undone(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
     if suspicion.code not in UNDONE or not rules.codes[suspicion.code].checks:
         return None
     turns = facts.dialogue.turns
-    has_tools = facts.log.has_tools or any(turn.tool_calls or turn.role == "tool" for turn in turns)
-    return Limit("dropped") if facts.log.is_partial or not has_tools else None
+    has_calls = any(turn.tool_calls or turn.role == "tool" for turn in turns)
+    is_logged = facts.log.logs_calls(facts.dialogue) or (has_calls and not facts.log.is_partial)
+    return None if is_logged else Limit("dropped")
 
 
 def _threshold(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:

@@ -37,8 +37,10 @@ PROFILED_DIALOGUES = 2000
 MAX_WORDS = 100_000
 """Most words that are counted: the most frequent ones, then by the alphabet."""
 MAX_MARKS = 5000
-MIN_TOOL_SHARE = 0.5
-"""Share of the dialogues with a result of a tool, from which a log is known to hold its agents' calls."""
+MIN_TOOL_SHARE = 0.95
+"""Share of the dialogues of one origin with a result of a tool, from which all of them are known to be logged
+with their calls. At .5 a file of 25 chats of people without tools and 25 of bots with them accused the people
+of ten things that they had done (2026-11-30)."""
 MAX_EARLY_SHARE = 0.04
 """Share of the dialogues with results in which an agent states figures before any, up to which all tools are
 taken to be logged: .01 in tau_bench and .00 in STAR; .83 and .13 with only the results of bookings left in
@@ -122,6 +124,8 @@ class LogProfile:
     behind them."""
     tool_dialogues: int = 0
     """In how many of these dialogues a tool returned something."""
+    logged_origins: tuple[str, ...] | None = ()
+    """The origins (`origin`) of which the log holds the calls of tools, sorted; None: all."""
     early_dialogues: int = 0
     """In how many of these an agent had stated a figure of nobody's before a tool returned something."""
     lines: Mapping[str, int] = field(default_factory=dict)
@@ -134,11 +138,10 @@ class LogProfile:
     distance: float | None = None
     """How far the log is from what a release was calibrated on, in [0, 1]; None if that was not measured."""
 
-    @property
-    def has_tools(self) -> bool:
-        """Whether the log holds the calls of tools, so that a dialogue without any had none."""
-        return (
-            not self.is_partial and MIN_DIALOGUES <= self.tool_dialogues >= MIN_TOOL_SHARE * self.n_dialogues
+    def logs_calls(self, dialogue: Dialogue) -> bool:
+        """Whether the log holds the calls of tools of such dialogues, so that one without any had none."""
+        return not self.is_partial and (
+            self.logged_origins is None or origin(dialogue) in self.logged_origins
         )
 
     @property
@@ -163,15 +166,22 @@ class LogProfile:
     @cached_property
     def fingerprint(self) -> str:
         """Changes with anything that the profile says."""
-        counts = [self.tool_dialogues, self.early_dialogues, dict(self.lines)]
+        counts = [self.tool_dialogues, self.logged_origins, self.early_dialogues, dict(self.lines)]
         whole = [self.n_dialogues, dict(self.word_dialogues), self.masking, *counts, self.listing_tools]
         return fingerprint([*whole, dict(self.choices), *([] if self.distance is None else [self.distance])])
 
 
 EMPTY_PROFILE = LogProfile()
 """Nothing is known of the log."""
-LOGGED = LogProfile(n_dialogues=MIN_DIALOGUES, tool_dialogues=MIN_DIALOGUES)
+LOGGED = LogProfile(n_dialogues=MIN_DIALOGUES, tool_dialogues=MIN_DIALOGUES, logged_origins=None)
 """The log has the calls of tools; nothing else is known of it."""
+
+
+def origin(dialogue: Dialogue) -> str:
+    """What dialogues that are logged in one way have in common: channel, team, and whether people or bots
+    answer."""
+    answering = sorted({turn.role for turn in dialogue.turns} & set(JUDGED_ROLES))
+    return " ".join([dialogue.channel or "-", dialogue.team or "-", *answering])
 
 
 def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> LogProfile:
@@ -183,11 +193,14 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
     lines: Counter[str] = Counter()
     arguments: Counter[tuple[str, str]] = Counter()
     listing = set[str]()
+    origins, with_tools = Counter[str](), Counter[str]()
     for dialogue in islice(dialogues, PROFILED_DIALOGUES):
         n += 1
+        origins[origin(dialogue)] += 1
         first = next((position for position, turn in enumerate(dialogue.turns) if turn.role == "tool"), None)
         if first is not None:
             n_tools += 1
+            with_tools[origin(dialogue)] += 1
             uses = tool_uses(dialogue)
             listing.update(use.call.name for use in uses if _LISTING.search(use.result or ""))
             arguments.update(
@@ -214,7 +227,12 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
     prepared = {line: n for line, n in _most_frequent(lines, MAX_WORDS) if n >= MIN_PREPARED}
     tools = tuple(sorted(listing))
     choices = _choices(arguments)
-    return LogProfile(n, most, tuple(kinds), n_tools, n_early, prepared, tools, choices, distance)
+    logged = sorted(
+        each for each, k in with_tools.items() if MIN_DIALOGUES <= k >= MIN_TOOL_SHARE * origins[each]
+    )
+    return LogProfile(
+        n, most, tuple(kinds), n_tools, tuple(logged), n_early, prepared, tools, choices, distance
+    )
 
 
 def _choices(arguments: Counter[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -105,8 +105,8 @@ def writes_calls(dialogue: Dialogue) -> bool:
 
 
 def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
-    """Return whether all calls of tools are logged: the dialogue has results, or most of the log; or some of
-    the log, and the agent writes calls that were not run.
+    """Return whether all calls of tools are logged: the dialogue has results, or nearly all of its origin; or
+    some of the log, and the agent writes calls that were not run.
 
     The third, on development dialogues without results (2026-11-29): in 205 of tau_bench; readers who knew
     no finding had listed 410 of 453 as I2 or R3, and another error in the turns of 40 more; 40 more hits
@@ -114,7 +114,7 @@ def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
     """
     log = context.log
     return not log.is_partial and (
-        log.has_tools
+        log.logs_calls(dialogue)
         or any(use.was_run for use in tool_uses(dialogue))
         or (log.tool_dialogues >= MIN_DIALOGUES and writes_calls(dialogue))
     )

@@ -265,7 +265,7 @@ class JudgedDetector:
         dialogue = case.masked
         if not any(turn.role in JUDGED_ROLES and turn.text.strip() for turn in dialogue.turns):
             return
-        logs_tools = True if self._log.has_tools else None
+        logs_tools = True if self._log.logs_calls(dialogue) else None
         evidence, dialogue = collect_evidence(
             dialogue, self.options.policies, self.options.guideline, logs_tools=logs_tools
         )

@@ -17,7 +17,7 @@ from dialint.detector.decide import (
     deny,
     drop_doubles,
 )
-from dialint.detector.log_profile import EMPTY_PROFILE, Domain
+from dialint.detector.log_profile import LOGGED, Domain
 from dialint.detector.overrides import JudgeContract, JudgedCode, LogContract, Overrides, SourceContract
 from dialint.detector.records import Finding, Severity, Source, Turn
 from dialint.detector.release import TurnCoverage
@@ -89,9 +89,8 @@ def test_the_higher_of_contract_and_natural_threshold_counts() -> None:
 def test_the_scan_is_silent_on_what_was_not_done_where_no_tools_are_logged() -> None:
     rules = Rules({"R3": CodeRelease(scan=SCAN, checks=(CHECK,))})
     suspicion = replace(suspect("scan", 0.9), code="R3")
-    logged = replace(EMPTY_PROFILE, n_dialogues=10, tool_dialogues=8)
     assert one(decide([suspicion], rules, Facts(DIALOGUE, {})))[0] == "dropped"
-    assert one(decide([suspicion], rules, Facts(DIALOGUE, {}, log=logged)))[0] == "finding"
+    assert one(decide([suspicion], rules, Facts(DIALOGUE, {}, log=LOGGED)))[0] == "finding"
     told = DIALOGUE.model_copy(update={"turns": (*DIALOGUE.turns, Turn(index=1, role="tool", text="ok"))})
     assert one(decide([suspicion], rules, Facts(told, {})))[0] == "finding"
 

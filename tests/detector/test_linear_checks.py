@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import yaml
 from linear_time import Make, growth, seconds
 
 from dialint.detector.checks import CheckContext, answers, load_checks, repeats, values
-from dialint.detector.log_profile import LogProfile
+from dialint.detector.log_profile import LOGGED
 from dialint.detector.policy import parse_policy, violations
 from dialint.detector.policy.format import OPERATORS, RULES
 from dialint.detector.policy.values import plain
@@ -32,7 +33,7 @@ from dialint.detector.tool_use import tool_uses
 START, HOUR = datetime(2026, 3, 2, tzinfo=UTC), timedelta(hours=1)
 N = 40
 N_SLOW = 500
-LOG = LogProfile(n_dialogues=10, tool_dialogues=9, listing_tools=("list_orders",))
+LOG = replace(LOGGED, listing_tools=("list_orders",))
 
 EXCHANGES = yaml.safe_load(
     (Path(__file__).with_name("checks") / "exchanges.yaml").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from marked_dialogues import in_turn
 
 from dialint.detector.log_profile import (
     EMPTY_PROFILE,
+    LOGGED,
     PROFILED_DIALOGUES,
     find_marks,
     is_known_masking,
@@ -80,12 +81,17 @@ def test_the_same_log_has_the_same_fingerprint() -> None:
     assert profile_log(log).fingerprint != profile_log(log[:1]).fingerprint
 
 
-def test_a_log_holds_tools_if_half_of_its_dialogues_do() -> None:
+def test_dialogues_are_held_to_calls_only_where_all_of_their_origin_have_them() -> None:
     plain = in_turn("Hello", "Hi")
     tool = Turn(index=2, role="tool", text="{}")
     with_tool = plain.model_copy(update={"turns": (*plain.turns, tool)})
-    assert profile_log([with_tool, with_tool, plain]).has_tools
-    assert profile_log([with_tool, plain]).tool_dialogues == 1
-    assert not profile_log([with_tool, plain]).has_tools
-    assert not profile_log([with_tool, with_tool, *[plain] * 3]).has_tools
-    assert not EMPTY_PROFILE.has_tools
+    by_bot = with_tool.model_copy(update={"channel": "bot"})
+    assert profile_log([with_tool] * 19 + [plain]).logs_calls(plain)
+    assert not profile_log([with_tool] * 9 + [plain]).logs_calls(plain)
+    assert not profile_log([with_tool, plain]).logs_calls(plain)
+    mixed = profile_log([*[by_bot] * 9, *[plain] * 3])
+    assert mixed.logs_calls(by_bot)
+    assert not mixed.logs_calls(plain)
+    assert mixed.tool_dialogues == 9
+    assert not EMPTY_PROFILE.logs_calls(plain)
+    assert LOGGED.logs_calls(plain)

@@ -14,7 +14,7 @@ from marked_dialogues import read_case
 from dialint.detector.checks import NO_CONTEXT, CheckContext, Evidence, Hit, load_checks
 from dialint.detector.checks.slots import unfilled_placeholder
 from dialint.detector.checks.words import read_words
-from dialint.detector.log_profile import LogProfile, profile_log
+from dialint.detector.log_profile import LOGGED, LogProfile, profile_log
 from dialint.detector.policy.reading import parse_policy
 from dialint.detector.records import Dialogue, Turn
 
@@ -23,7 +23,7 @@ POLICY = parse_policy("policy: shop\nclauses: [{id: ask, text: Ask first., on: r
 AIRLINE = parse_policy((Path(__file__).parents[3] / "app/sample/policies/airline.yaml").read_text("utf-8"))
 LOGS = {
     "log: airline": LogProfile(),
-    "log: with calls": LogProfile(n_dialogues=10, tool_dialogues=8),
+    "log: with calls": LOGGED,
     "log: partial, policy": LogProfile(n_dialogues=10, tool_dialogues=3, early_dialogues=3),
     "log: some calls, policy": LogProfile(n_dialogues=10, tool_dialogues=3),
     "log: some calls": LogProfile(n_dialogues=10, tool_dialogues=3),

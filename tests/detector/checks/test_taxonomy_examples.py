@@ -16,12 +16,11 @@ import yaml
 from marked_dialogues import read_case
 
 from dialint.detector.checks import CheckContext, load_checks
-from dialint.detector.log_profile import LogProfile
+from dialint.detector.log_profile import LOGGED
 from dialint.detector.policy import parse_policy
 from dialint.detector.taxonomy import Code, load_taxonomy
 
 TAXONOMY = load_taxonomy()
-LOG = LogProfile(n_dialogues=10, tool_dialogues=9)
 _BRACKETS = re.compile(r"\A\[(?P<context>.*?)\]\s*(?P<text>.*)\Z", re.DOTALL)
 _QUOTE = re.compile(r'"([^"]*)"')
 GIVEN = yaml.safe_load(Path(__file__).with_name("taxonomy_examples.yaml").read_text(encoding="utf-8"))
@@ -52,7 +51,7 @@ def hits(code: Code, text: str, is_example: bool) -> Iterator[tuple[str, bool]]:
         policies["own"] = parse_policy(json.dumps(content))
     dialogue, _ = read_case(lines)
     for check in load_checks().values():
-        for hit in check(dialogue, CheckContext(LOG, policies)):
+        for hit in check(dialogue, CheckContext(LOGGED, policies)):
             for found in [hit.code] if hit.code else list(check.codes):
                 yield found, check.codes[found].outcome == "finding"
 
