@@ -112,7 +112,7 @@ def align(
         prompts; a reward or a gradient that is not finite. SystemExit: 0, after SIGTERM, when a checkpoint is
         saved and the same command resumes.
     """
-    from dialint.finetune.rl.logprobs import enable_packed_attention
+    from dialint.finetune.rl.answers import enable_packed_attention
     from dialint.finetune.rl.ppo_trainer import PpoTrainer
     from dialint.finetune.rl.rollouts import PolicyModel
     from dialint.finetune.train.adapters import unwrap

@@ -31,7 +31,7 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.judge.trl_trainers import evaluate_answers, tokenize_questions
-from dialint.finetune.rl.logprobs import compute_logprobs
+from dialint.finetune.rl.answers import compute_logprobs
 from dialint.finetune.train.adapters import require_positions
 from dialint.finetune.train.checkpoint import validate_loss
 from dialint.finetune.train.loop import (

@@ -19,8 +19,7 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.judge.reading import format_reading, parse_reading
 from dialint.eval.labelled import LabelledQuestion, reading_figures, target_reading
-from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention, select_head_inputs
-from dialint.finetune.rl.sampling import sample
+from dialint.finetune.rl.answers import compute_logprobs, enable_packed_attention, sample, select_head_inputs
 from dialint.finetune.train.adapters import unwrap
 from dialint.finetune.train.distributed import whole_weights
 

@@ -21,9 +21,8 @@ import torch
 from torch import nn
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.rl.logprobs import compute_logprobs
+from dialint.finetune.rl.answers import compute_logprobs, sample
 from dialint.finetune.rl.ppo_math import gae, kl_k1, token_rewards, whiten
-from dialint.finetune.rl.sampling import sample
 from dialint.finetune.train.adapters import unwrap
 from dialint.finetune.train.memory import enable_gradient_checkpointing
 from dialint.finetune.train.options import PpoOptions

@@ -121,8 +121,7 @@ def scan(config: ScanConfig) -> None:
 def _fit(config: ScanConfig, model: ScanModel, data: TrainData, engine: LocalEngine) -> dict[str, Any]:
     """Fit the heads of `model`, and return what the manifest says of it, with figures of the evaluation
     sets."""
-    from dialint.finetune.scanner.heads import fit_heads, read_states
-    from dialint.finetune.scanner.trainer import evaluate_scanner
+    from dialint.finetune.scanner.trainer import evaluate_scanner, fit_heads, read_states
 
     began = time.monotonic()
     fit_heads(model, *read_states(engine, data.train))

@@ -15,7 +15,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.judge_measure import count_unlike_base
 from dialint.eval.labelled import SelectionConfig, ask_about, read_labelled, select_examples, target_reading
 from dialint.finetune.judge import merge_adapter, sft
-from dialint.finetune.rl.logprobs import compute_logprobs
+from dialint.finetune.rl.answers import compute_logprobs
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import ScheduleOptions
 

@@ -21,7 +21,7 @@ from dialint.detector.judge.reading import Question
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.judge import merge_adapter, sft
-from dialint.finetune.rl.logprobs import enable_packed_attention
+from dialint.finetune.rl.answers import enable_packed_attention
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import ScheduleOptions
 

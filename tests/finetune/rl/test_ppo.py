@@ -16,7 +16,7 @@ from resuming import logged
 from dialint.detector.errors import ConfigError
 from dialint.finetune.decoder.trainer import decoder_config, init_decoder
 from dialint.finetune.rl import rollouts
-from dialint.finetune.rl.logprobs import enable_packed_attention
+from dialint.finetune.rl.answers import enable_packed_attention
 from dialint.finetune.rl.ppo_trainer import PpoTrainer, minibatches
 from dialint.finetune.rl.rollouts import PolicyModel, RewardFn, select_prompts
 from dialint.finetune.train.loop import TrainerState

@@ -11,8 +11,7 @@ from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaFo
 
 from dialint.detector.engines import packed
 from dialint.finetune.decoder.trainer import decoder_config, init_decoder
-from dialint.finetune.rl.logprobs import compute_logprobs
-from dialint.finetune.rl.sampling import sample
+from dialint.finetune.rl.answers import compute_logprobs, sample
 from dialint.finetune.train.adapters import unwrap
 
 VOCABULARY = 60

@@ -53,7 +53,7 @@ def test_large_models_compute_activations_twice_unless_told_otherwise(
         (("sft", "scan", "--examples", "e", "--base", "b", "--row-tokens", "0"), "--row-tokens: expected at least 1"),
         (("distill", "--teacher", "t", "--dialogues", "d", "--layers", "0"), "--layers: expected at least 1"),
         (("sft", "judge", "--dataset", "d", "--base", "b", "--rank", "0"), "--rank: expected at least 1"),
-        (("pretrain", "--corpus", "c", "--row-tokens", "1"), "--row-tokens: expected at least 16"),
+        (("pretrain", "--dialogues", "c", "--row-tokens", "1"), "--row-tokens: expected at least 16"),
     ],
 )  # fmt: skip
 def test_an_option_out_of_its_range_is_one_line(

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from transformers import BertConfig
 
 from dialint.detector.engines import base_models
-from dialint.finetune.rl.logprobs import enable_packed_attention
+from dialint.finetune.rl.answers import enable_packed_attention
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.memory import (
     TrainingSetup,
