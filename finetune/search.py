@@ -53,7 +53,7 @@ _RANGE = re.compile(r"\A(?P<low>[^,]{1,80}?)\.\.(?P<high>[^,]{1,80}?)(?P<log>:lo
 @dataclass(frozen=True)
 class Stage:
     """A training stage: its function (``module:name``), its command, the manifest that completes its folder,
-    and its default objective, a figure of the manifest or the metrics."""
+    and its objective, a figure of the manifest or the metrics."""
 
     function: str
     command: str
@@ -82,10 +82,6 @@ class SearchConfig:
     """Options and their values: name=low..high, name=low..high:log, or name=value,value."""
     trials: Annotated[int, Field(ge=1)] = 20
     """Number of trials in all."""
-    objective: str | None = None
-    """Figure in the stage's manifest or metrics, as a dotted path; none: the stage's default."""
-    direction: Direction | None = None
-    """Whether to maximize or minimize it; none: the stage's default."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the sampler."""
 
@@ -105,7 +101,8 @@ def search(*options: Annotated[str, Parameter(allow_leading_hyphen=True)], confi
         print("no trial ended with a number")
     else:
         best, n_trials = manifest["best"], len(manifest["trials"])
-        print(f"best of {n_trials}: {manifest['objective']} {best['value']:.6g} in {best['folder']}")
+        objective = STAGES[config.stage].objective
+        print(f"best of {n_trials}: {objective} {best['value']:.6g} in {best['folder']}")
         print(best["command"])
 
 
@@ -131,15 +128,19 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
         "stage": stage.command,
         "options": list(options),
         "space": list(config.space),
-        "objective": config.objective or stage.objective,
-        "direction": config.direction or stage.direction,
         "seed": config.seed,
     }
     with disk_errors(config.out):
         make_output_folder(config.out)
-    _require_same_job(config.out / JOB, {**settings, **package_versions("optuna")})
+    job, path = {**settings, **package_versions("optuna")}, config.out / JOB
+    if not path.exists():
+        write_json(path, job)
+    elif changes := option_changes(json.loads(path.read_text()), job):
+        raise OutputRefused(
+            "E_OTHER_JOB", f"{path}: another search: {', '.join(changes)}; name another folder by --out"
+        )
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(direction=settings["direction"])
+    study = optuna.create_study(direction=stage.direction)
     trials: list[dict[str, Any]] = []
     for number in range(config.trials):
         study.sampler = optuna.samplers.TPESampler(seed=(config.seed * 1_000_003 + number) % 2**32)
@@ -151,12 +152,15 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
                 write_json(failed, trial.params)
             elif not manifest.exists():
                 return None
-        value = read_figure(folder, stage, settings["objective"]) if manifest.exists() else None
+        value = read_figure(folder, stage, stage.objective) if manifest.exists() else None
         study.tell(trial, value, None if value is not None else optuna.trial.TrialState.FAIL)
         trials.append({"folder": folder.name, "options": trial.params, "value": value})
-    sign = 1 if settings["direction"] == "maximize" else -1
-    scored = [each for each in trials if each["value"] is not None]
-    best = max(scored, key=lambda each: sign * float(each["value"]), default=None)
+    scored = sorted(
+        (each for each in trials if each["value"] is not None),
+        key=lambda each: float(each["value"]),
+        reverse=stage.direction == "maximize",
+    )
+    best = scored[0] if scored else None
     if best is not None:
         out = config.out.with_name(f"{config.out.name}-best")
         command = shlex.join([*options, *to_options(best["options"]), f"--out={out}"])
@@ -165,21 +169,6 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
     content["versions"] = package_versions("dialint", "optuna")
     write_manifest(config.out / SEARCH, content)
     return content
-
-
-def _require_same_job(path: Path, job: dict[str, Any]) -> None:
-    """Write the job of a new search, or compare it with that of the search in the folder.
-
-    Raises:
-        OutputRefused: E_OTHER_JOB, they differ.
-    """
-    job = json.loads(json.dumps(job))
-    if not path.exists():
-        write_json(path, job)
-    elif changes := option_changes(json.loads(path.read_text()), job):
-        raise OutputRefused(
-            "E_OTHER_JOB", f"{path}: another search: {', '.join(changes)}; name another folder by --out"
-        )
 
 
 def _run_trial(stage: Stage, number: int, options: Sequence[str]) -> bool:

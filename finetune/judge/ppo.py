@@ -18,13 +18,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import require_single_process
-from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.judge.stage import prepare
@@ -48,18 +45,12 @@ class PpoConfig:
     """Folder for the aligned judge; a stopped run in it is resumed."""
     reward: str | None = None
     """Folder of a reward model, or a function of your own, module:function or FILE.py:function, called as trl
-    calls its reward_funcs; without either all rewards are verifiable ones."""
-    verifiable: Annotated[float, Field(ge=0)] = 0.0
-    """Weight of the verifiable rewards beside that reward."""
+    calls its reward_funcs; one more term."""
     weights: RewardWeights = field(default_factory=RewardWeights)
     selection: SelectionConfig = field(default_factory=SelectionConfig)
     options: PpoOptions = field(default_factory=PpoOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
-
-    def __post_init__(self) -> None:
-        if self.reward is not None and self.weights.preference_weight <= 0:
-            raise ConfigError("E_OPTION", "--preference-weight: expected more than 0 with --reward")
 
 
 def run(config: PpoConfig) -> dict[str, Any]:
@@ -80,15 +71,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
     reward_function = build_reward_function(config, questions, context.prompt)
 
     def reward(indices: Sequence[int], texts: Sequence[str]) -> list[dict[str, float]]:
-        terms = [own.terms for own in reward_function.rewards(indices, texts)]
-        if config.reward is None:
-            return terms
-        share = config.verifiable  # of all terms but that of --reward, which has weight 1
-        return [
-            {name: share * value for name, value in own.items()}
-            | {"preference": own["preference"] / config.weights.preference_weight}
-            for own in terms
-        ]
+        return [own.terms for own in reward_function.rewards(indices, texts)]
 
     prompts = [context.prompt.of_chat(item.question.messages) for item in questions]
     make_output_folder(config.out)

@@ -9,7 +9,6 @@ All scores are of the compressed weights that are served. The set ``calibration`
 from __future__ import annotations
 
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -75,13 +74,6 @@ class PackConfig:
     """Id of the release."""
     taxonomy: Path | None = None
     """A taxonomy of your own, the one it was trained on."""
-    base_name: str | None = None
-    """Name of the base model; none: as the training recorded it, else unknown."""
-    base_revision: str | None = None
-    """Revision of the base model; none: as the training recorded it, else unknown."""
-    base_licence: str | None = None
-    """Licence of the base model; none: as the training recorded it from the base's own release or model card,
-    else unknown."""
     weights: Literal["bf16", "int8"] = "bf16"
     """How the backbone's matrices are stored: 16 or 8 bits a weight. Token embeddings are always int8."""
     per_100: Annotated[float, Field(ge=0)] = 0.15
@@ -216,14 +208,7 @@ def _compress_weights(config: PackConfig, target: Path, base_sha256: str) -> Non
 def describe_release(config: PackConfig, training: dict[str, Any], taxonomy: Taxonomy) -> ReleaseInfo:
     """The release before calibration: it covers no code yet."""
     recorded = training.get("base") or {}
-    base = {
-        "name": config.base_name or recorded.get("name", UNKNOWN_BASE),
-        "revision": config.base_revision or recorded.get("revision", UNKNOWN_BASE),
-        "licence": config.base_licence or recorded.get("licence", UNKNOWN_BASE),
-    }
-    if missing := [name for name, value in base.items() if value == UNKNOWN_BASE]:
-        options = ", ".join(f"--base-{name}" for name in missing)
-        print(f"the base model's {', '.join(missing)}: unknown; name them by {options}", file=sys.stderr)
+    base = {name: recorded.get(name, UNKNOWN_BASE) for name in ("name", "revision", "licence")}
     return ReleaseInfo(
         id=config.name,
         base=Base(**base, sha256=training["base_sha256"]),

@@ -104,7 +104,7 @@ def schedule_arguments(learning: ScheduleOptions, metric: str) -> dict[str, Any]
         "gradient_accumulation_steps": learning.accumulate,
         "num_train_epochs": learning.epochs,
         "max_steps": learning.steps or -1,
-        "warmup_steps": learning.warm_up,
+        "warmup_steps": 0.05,  # as a share of all
         "eval_strategy": "steps",
         "eval_steps": learning.eval_steps,
         "save_strategy": "steps",

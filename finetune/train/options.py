@@ -103,8 +103,6 @@ class ScheduleOptions:
     """Steps in place of passes."""
     accumulate: Annotated[int, Field(ge=1)] = 1
     """Forward passes in one step."""
-    warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
-    """Share of steps in which the learning rate rises; after it, the rate falls as a cosine."""
     eval_steps: Annotated[int, Field(ge=1)] = 200
     """Steps between two evaluations on the dev split."""
     patience: Annotated[int, Field(ge=1)] = 5
