@@ -21,7 +21,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -99,8 +99,6 @@ class ScreenConfig:
     """Folder of `dialint export dataset` or `dialint data inject`."""
     out: Path
     """Folder for the screened data set; must not have a finished one."""
-    suspects: Literal["drop", "keep"] = "drop"
-    """Leave suspected training dialogues out, or only list them."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -129,7 +127,7 @@ def run(config: ScreenConfig) -> dict[str, Any]:
     copies, groups = find_held_out_copies(examples, held_out)
     label_errors, screened = find_label_errors(examples, groups, codes, dialogue_codes, config.seed)
     suspects = [*copies, *label_errors]
-    dropped = {suspect.dialogue_id for suspect in suspects} if config.suspects == "drop" else set()
+    dropped = {suspect.dialogue_id for suspect in suspects}
     with disk_errors(config.out):
         make_output_folder(config.out)
     files = [
@@ -141,7 +139,7 @@ def run(config: ScreenConfig) -> dict[str, Any]:
     with atomic_file(path) as file:
         file.writelines(row.model_dump_json(exclude_none=True).encode() + b"\n" for row in suspects)
     summary = {
-        "config": {"suspects": config.suspects, "seed": config.seed},
+        "config": {"seed": config.seed},
         "versions": package_versions("dialint", "scikit-learn", "numpy"),
         "suspects": dict(sorted(Counter(suspect.why for suspect in suspects).items())),
         "examples": len(examples),
@@ -153,17 +151,13 @@ def run(config: ScreenConfig) -> dict[str, Any]:
     files.append(file_entry(path, len(suspects)))
     content = {**manifest, "files": files, "screened_from": source, "screening": summary}
     write_manifest(config.out / MANIFEST, content)
-    _print_summary(summary)
-    return content
-
-
-def _print_summary(summary: Mapping[str, Any]) -> None:
     for why, n in summary["suspects"].items():
         print(f"{why}: {n}", file=sys.stderr)
     if summary["too_few"]:
         print(f"too few errors to say anything: {', '.join(summary['too_few'])}", file=sys.stderr)
     left_out = f"{summary['dropped']} of {summary['examples']} training dialogues are left out"
     print(left_out, file=sys.stderr)
+    return content
 
 
 def open_dataset(folder: Path) -> tuple[dict[str, Any], list[Path]]:
@@ -291,7 +285,8 @@ def predict_out_of_fold(units: Sequence[Unit], labels: Bools, folds: Any, seed: 
         rows = np.flatnonzero(folds == fold).tolist()
         for start in range(0, len(rows), CHUNK):
             part = rows[start : start + CHUNK]
-            probability[part] = model.predict_proba(features.transform([units[row] for row in part]))
+            predicted = model.predict_proba(features.transform([units[row] for row in part]))
+            probability[part] = predicted[:, -labels.shape[1] :]  # of one code, both classes are there
     return probability
 
 

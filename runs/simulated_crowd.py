@@ -37,14 +37,12 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import read_records
-from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import Counts, Loaded
-from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.option_ranges import check_ranges, run_script
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from dialint.detector.taxonomy import Code, load_taxonomy
+from dialint.eval.results import read_labelled_log
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.exchange.store_transfer import batches
 from dialint.labeling.store import accounts, dialogues, leases, projects, tasks
@@ -154,13 +152,8 @@ def _read_examples(config: CrowdConfig) -> Iterator[Example]:
         yield from read_records(path, Example, "E_EXAMPLE")
         return
     assert config.labels is not None, "named where --examples is not"
-    labels: dict[str, list[Label]] = {}
-    for label in read_records(config.labels, Label, "E_EXAMPLE"):
-        labels.setdefault(label.dialogue_id, []).append(label)
-    for item in read(open_logs([str(config.dialogues)]), ReadConfig(), Counts()):
-        if isinstance(item, Loaded):
-            true_labels = tuple(labels.get(item.dialogue.id, ()))
-            yield Example(dialogue=item.dialogue, labels=true_labels, split="train")
+    assert config.dialogues is not None, "named with --labels"
+    yield from read_labelled_log(config.dialogues, config.labels)
 
 
 class Skills(NamedTuple):

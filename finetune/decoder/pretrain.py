@@ -26,7 +26,6 @@ from dialint.detector.artifacts import (
     disk_errors,
     file_entry,
     make_output_folder,
-    package_versions,
     require_new,
     sha256_file,
     write_manifest,
@@ -52,7 +51,7 @@ from dialint.finetune.decoder.text import (
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.checkpoint import validate_finite
-from dialint.finetune.train.lineage import TRAINING, config_to_dict, job_of_config, render_template
+from dialint.finetune.train.lineage import TRAINING, job_of_config, provenance, render_template
 from dialint.finetune.train.memory import TrainingSetup, print_plan
 from dialint.finetune.train.options import RunOptions
 
@@ -265,8 +264,7 @@ def _save(
         "heldout": figures,
         "precision": "bf16" if trainer.bf16 else "fp32",
         "base_sha256": {path.name: sha256_file(path) for path in bases},
-        "config": config_to_dict(config),
-        "versions": package_versions("torch", "transformers", "tokenizers"),
+        **provenance(config),
         "seconds": round(state.seconds),
         **state.usage,
         "outputs": [file_entry(path) for path in sorted(config.out.glob("*.safetensors"))],

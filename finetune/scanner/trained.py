@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from dialint.detector.artifacts import (
-    package_versions,
     read_manifest,
     sha256_file,
     write_json,
@@ -27,7 +26,7 @@ from dialint.detector.scanner import Scanner
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.backbone import BaseModel, init_model, scanner_manifest
 from dialint.finetune.train.checkpoint import save_weights
-from dialint.finetune.train.lineage import LIBRARIES, TRAINING, config_to_dict, git_commit
+from dialint.finetune.train.lineage import TRAINING, provenance
 
 if TYPE_CHECKING:
     import torch
@@ -292,9 +291,7 @@ def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, lineage: M
         "base": scanner.base,
         "base_sha256": scanner.base_sha256,
         "examples": scanner.examples,
-        "config": config_to_dict(config),
-        "commit": git_commit(),
-        "versions": package_versions(*LIBRARIES),
+        **provenance(config),
         **lineage,
     }
     write_manifest(folder / TRAINING, content)

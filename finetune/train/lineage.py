@@ -74,17 +74,24 @@ def git_commit() -> str | None:
     return described.stdout.strip()
 
 
+def provenance(config: Any) -> dict[str, Any]:
+    """The options of a training, and the code and the libraries that ran."""
+    return {
+        "config": config_to_dict(config),
+        "commit": git_commit(),
+        "versions": package_versions(*LIBRARIES),
+    }
+
+
 def manifest_content(
     kind: str, config: Any, source: ModelSource, data: Mapping[str, str], figures: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The manifest content of trained weights. `data` has each input and its hash."""
     return {
         "kind": kind,
-        "config": config_to_dict(config),
+        **provenance(config),
         "base": {"name": source.base.name, "revision": source.base.revision, "sha256": source.sha256},
         "data": dict(data),
-        "commit": git_commit(),
-        "versions": package_versions(*LIBRARIES),
         "figures": dict(figures),
     }
 

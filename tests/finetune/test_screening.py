@@ -25,6 +25,7 @@ from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.finetune.screening import (
     ScreenConfig,
     find_held_out_copies,
+    find_label_errors,
     run,
     tail_thresholds,
 )
@@ -128,7 +129,6 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     config = written(folder)
     export(config)
     run(ScreenConfig(dataset=folder / "jsonl", out=folder / "screened-jsonl"))
-    run(ScreenConfig(dataset=folder / "jsonl", out=folder / "kept", suspects="keep"))
     return {path.name: path for path in folder.iterdir() if path.is_dir()}
 
 
@@ -192,12 +192,16 @@ def test_only_rows_of_training_leave_and_they_leave_everywhere(datasets: dict[st
     assert row_counts["train.jsonl"] == len(rows(out / "train.jsonl"))
 
 
-def test_suspects_may_be_kept(datasets: dict[str, Path]) -> None:
-    given, kept = datasets["jsonl"], datasets["kept"]
-    for name in ("train", "preferences", "lineage"):
-        assert (kept / f"{name}.jsonl").read_bytes() == (given / f"{name}.jsonl").read_bytes()
-    suspects = [(folder / "suspects.jsonl").read_bytes() for folder in (kept, datasets["screened-jsonl"])]
-    assert suspects[0] == suspects[1]
+def test_one_code_alone_is_screened() -> None:
+    examples = [
+        example(f"d{number}", [*talk(number, 3), f"{talk(-number, 1)[0]} {word}"], *labels)
+        for number in range(120)
+        for word, labels in [("stupid", [(3, "T1", 1.0)]) if number % 2 else ("fine", [])]
+    ]
+    flipped = example("flipped", talk("flipped", 4), (3, "T1", 1.0))
+    groups = [each.dialogue.id for each in (*examples, flipped)]
+    suspects, screened = find_label_errors([*examples, flipped], groups, ["T1"], set(), 0)
+    assert ([each.dialogue_id for each in suspects], screened) == (["flipped"], ["T1"])
 
 
 def test_no_text_leaves_the_examples(datasets: dict[str, Path]) -> None:

@@ -1,4 +1,4 @@
-"""Two processes that cut a model up, or compress what they exchange, train what one process does."""
+"""Two processes, each with the model or with a part of it, or compressing what they exchange, train what one does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def free_port() -> int:
 
 
 def launcher_environment(name: str, n_processes: int) -> dict[str, str]:
-    """What ``accelerate launch`` sets for the launch file."""
+    """What ``accelerate launch`` sets for the launch file, beside the places of the processes."""
+    if name == "ddp":
+        return {}
     path = ROOT / "finetune" / "accelerate" / f"{name}.yaml"
     command = ["--config_file", str(path), "--num_processes", str(n_processes), "train.py"]
     arguments = _validate_launch_command(launch_command_parser().parse_args(command))[0]
@@ -76,25 +78,33 @@ def assert_same_training(first: Path, second: Path, figure: str = "loss") -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "resumed_in", "cut_up"), [("fsdp2", 1, "pytorch_model_fsdp.bin"), ("zero3", 2, "global_step2")]
+    ("name", "resumed_in", "stored"),
+    [
+        ("ddp", 2, "adapter_model.safetensors"),
+        ("fsdp2", 1, "pytorch_model_fsdp.bin"),
+        ("zero3", 2, "global_step2"),
+    ],
 )
-def test_cut_up_weights_train_what_one_process_does(
-    tiny: Path, dataset: Path, tmp_path: Path, name: str, resumed_in: int, cut_up: str
+def test_two_processes_train_what_one_does(
+    tiny: Path, dataset: Path, tmp_path: Path, name: str, resumed_in: int, stored: str
 ) -> None:
+    """The second one is terminated in the middle."""
     if name == "zero3":
         pytest.importorskip("deepspeed", reason="no extra installs it")
-    launch = launcher_environment(name, 2)
-    printed = train(
-        tiny, dataset, tmp_path, launch, 2, "sft:sft:1:2:none", "reward:reward:1:0:none", "grpo:grpo:1:0:none"
-    )
+    launch, stages = launcher_environment(name, 2), ("sft",) if name == "ddp" else ("sft", "reward")
+    more = () if name == "ddp" else ("reward:reward:1:0:none", "grpo:grpo:1:0:none")
+    printed = train(tiny, dataset, tmp_path, launch, 2, "sft:sft:1:2:none", *more)
     assert "sft stopped 0" in printed
-    assert cut_up in printed
+    assert stored in printed
     again = launcher_environment(name, resumed_in)
     train(tiny, dataset, tmp_path, again, resumed_in, f"sft:sft:{2 // resumed_in}:0:none")
-    for stage in ("sft", "reward"):
+    for stage in stages:
         RUNS[stage](config(stage, tiny, dataset, tmp_path / f"one-{stage}", 2))
         assert_same_training(tmp_path / f"one-{stage}", tmp_path / stage)
     assert json.loads((tmp_path / "sft" / "manifest.json").read_text())["figures"]["processes"] == resumed_in
+    assert not list((tmp_path / "sft").glob("checkpoint-*"))
+    if name == "ddp":
+        return
     train(tiny, dataset, tmp_path, {}, 2, "whole:grpo:1:0:none")  # with the answers that these two sampled
     assert_same_training(tmp_path / "whole", tmp_path / "grpo")
 

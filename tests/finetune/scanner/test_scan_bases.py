@@ -82,7 +82,7 @@ def config(some: Path, tmp_path: Path) -> ScanConfig:
 def packed(config: ScanConfig, out: Path) -> Path:
     pack(
         PackConfig(scanner=config.out, examples=config.examples, out=out, name="tiny", per_100=50, per_100_dialogues=50,
-                   min_average_precision=0, sets=("test",), rounds=2)
+                   min_average_precision=0, sets=("test",), rounds=2, evidence=False)
     )  # fmt: skip
     return out
 

@@ -9,7 +9,6 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +31,6 @@ from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
 from dialint.finetune.scanner.trained import read_scanner
-from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 PLANTED = ("T1", "V2", "R1")
@@ -57,21 +55,17 @@ def test_it_learns_what_was_planted(taught: Path) -> None:
     last = logged(taught)[-1]
     assert set(last["dev"]["ap"]) == {"macro", "T1", "V2", "R1"}
     assert last["dev"]["ap"]["macro"] > 0.6
+    told = json.loads((taught / "training.json").read_text())
+    assert {"python", "torch", "transformers", "peft", "tokenizers"} <= told["versions"].keys()
+    assert told["commit"] is None or len(told["commit"].rstrip("+")) == 40
+    assert (told["precision"], told["config"]["learning_rate"]) == ("fp32", 4e-3)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"adapters": AdapterOptions(rank=2)}, {"history": False, "accumulate": 2}],
-    ids=["lora", "no history"],
-)
-def test_every_way_of_learning_makes_a_scanner_of_the_same_shape(
-    config: ScanConfig, taught: Path, tmp_path: Path, options: dict[str, Any]
-) -> None:
-    other = replace(config, out=tmp_path / "scanner", epochs=0.2, **options)
+def test_it_learns_without_history_too(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+    other = replace(config, out=tmp_path / "scanner", epochs=0.2, history=False, accumulate=2)
     scan(other)
     made, first = load_file(other.out / "model.safetensors"), load_file(taught / "model.safetensors")
-    assert set(first) - set(made) == (set() if options.get("history", True) else {"history.weight"})
-    assert all(made[name].shape == first[name].shape for name in made)
+    assert set(first) - set(made) == {"history.weight"}
     assert any(not torch.equal(made[name], first[name]) for name in made if name.startswith("backbone."))
 
 
@@ -218,7 +212,7 @@ def test_real_dialogues_with_labels_decide_what_may_be_reported(
     packing = PackConfig(
         scanner=taught, examples=config.examples, out=tmp_path / "release", name="tiny", per_100=5,
         per_100_dialogues=5, sets=("test",), rounds=0, natural="calibration",
-        natural_precision=0.6,
+        natural_precision=0.6, evidence=False,
     )  # fmt: skip
     pack(packing)
     scan_of_t1 = Release(packing.out).info.codes["T1"].scan

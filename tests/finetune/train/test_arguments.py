@@ -67,13 +67,3 @@ def test_an_option_out_of_its_range_is_one_line(
         main()
     assert ended.value.code == 2
     assert capsys.readouterr().err == f"dialint: E_OPTION: {message}\n"
-
-
-def test_positions_on_the_command_line_are_no_options(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["dialint", "train", "pretrain", "corpus", "out", "base", "notanumber"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code
-    assert "DEPTH" not in "".join(capsys.readouterr())

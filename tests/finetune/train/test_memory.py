@@ -22,7 +22,6 @@ from dialint.finetune.train.memory import (
     count_weights,
     estimate_memory,
     peak_memory,
-    print_plan,
 )
 from dialint.finetune.train.options import RunOptions
 
@@ -131,13 +130,6 @@ def test_checkpointing_keeps_the_inputs_of_layers_and_one_layer(decoder: Path) -
     without, deeper = activation_bytes(way(decoder)), way(decoder, gradient_checkpointing=True)
     layer_inputs = 5 * 4 * 128 * 256 * 2
     assert layer_inputs < activation_bytes(deeper) < without / 2
-
-
-def test_the_plan_is_printed(decoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    print_plan(way(decoder, device="cuda", dry_run=True))
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in lines] == ["parameters", "memory"]
-    assert all(name in lines[1] for name in ("weights", "gradients", "optimizer", "activations"))
 
 
 def test_a_scanners_base_is_planned_in_rows_longer_than_its_positions(tmp_path: Path) -> None:
