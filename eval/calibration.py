@@ -10,6 +10,7 @@ Source: Platt 1999; Clopper and Pearson 1934; Angelopoulos et al. 2021, "Learn t
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -262,10 +263,11 @@ def find_threshold(truth: Bools, scores: Floats, per_100: float, confidence: flo
     clean = np.sort(scores[~truth])
     if not len(clean):
         return None
+    n, limit = len(clean), per_100 / 100.0
+    allowed = bisect_right(range(n + 1), limit, key=lambda k: clopper_pearson_upper(k, n, confidence)) - 1
     chosen = None
     for score in GRID:
-        accused = len(clean) - int(np.searchsorted(clean, score, side="left"))
-        if clopper_pearson_upper(accused, len(clean), confidence) > per_100 / 100.0:
+        if n - int(np.searchsorted(clean, score, side="left")) > allowed:
             break
         chosen = float(score)
     return chosen
