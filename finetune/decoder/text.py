@@ -63,7 +63,8 @@ def read_dialogues(logs: Sequence[str], reading: ReadConfig) -> tuple[list[Dialo
 
 def split_dialogues(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
     """The masked dialogues to train on, and those held out, in their order without copies."""
-    sets = [shingles("\n".join(turn.text for turn in each.turns)) for each in dialogues]
+    texts = ("\n".join(turn.text for turn in each.turns if turn.role != "tool") for each in dialogues)
+    sets = list(map(shingles, texts))
     copies = {later for later, _ in linking_pairs(sets, NEAR_DUPLICATE)}
     groups = group_names([(each.id,) for each in dialogues], linking_pairs(sets, RELATED))
     train: list[Dialogue] = []

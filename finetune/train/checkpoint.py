@@ -40,6 +40,8 @@ SEAL = "checkpoint.json"
 STATE = "state.pt"
 FORMAT = "dialint-loop-3"
 """Changes whenever the content of ``state.pt`` does; part of the job."""
+INTERVAL_S = 300.0
+"""Seconds between two, where no option says."""
 _FOLDER = re.compile(r"checkpoint-\d+")
 
 
@@ -78,11 +80,16 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
     Raises:
         ConfigError: E_DIVERGED, its weights hold NaN or infinity; it is removed.
     """
-    try:
-        validate_finite_files(folder)
-    except ConfigError:
-        shutil.rmtree(folder)
-        raise
+    from safetensors import safe_open
+
+    for path in sorted(folder.glob("*.safetensors")):  # which a library wrote
+        try:
+            with safe_open(path, "pt") as file:
+                for name in file.keys():  # noqa: SIM118  not a mapping
+                    validate_finite({name: file.get_tensor(name)}, path)
+        except ConfigError:
+            shutil.rmtree(folder)
+            raise
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != SEAL)
     with disk_errors(folder):
         for path in (*files, folder):
@@ -205,17 +212,3 @@ def save_weights(
     validate_finite(weights, path)
     tensors = {name: weight.detach().cpu().contiguous() for name, weight in weights.items()}
     save_file(tensors, path, metadata=metadata)
-
-
-def validate_finite_files(folder: Path) -> None:
-    """Check weights that a library wrote into `folder`, tensor by tensor.
-
-    Raises:
-        ConfigError: E_DIVERGED, as `validate_finite`.
-    """
-    from safetensors import safe_open
-
-    for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(path, "pt") as file:
-            for name in file.keys():  # noqa: SIM118  not a mapping
-                validate_finite({name: file.get_tensor(name)}, path)

@@ -149,7 +149,7 @@ class TrainingCallback(TrainerCallback):
             self._progress.advance(seen - self._tokens, self._message)
             self._tokens = seen
         self.stopped = self.signal_received() is not None
-        due = time.monotonic() - self._saved >= 60 * self.running.checkpoint_minutes
+        due = time.monotonic() - self._saved >= checkpoint.INTERVAL_S
         if self.running.checkpoint_steps is not None:
             due = state.global_step % self.running.checkpoint_steps == 0
         if self._processes.num_processes > 1:  # the clock of the first process, a SIGTERM of any
@@ -216,7 +216,9 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple
         newest = checkpoint.find_latest(out, job)
     resume, log_bytes = (str(newest[0]), newest[1]) if newest else (None, 0)
     compression = None
-    _cast_adapters(trainer)
+    for weight in trainer.model.parameters():  # adapters of a 4-bit base, which trl rounds to bf16, in which
+        if weight.requires_grad and weight.dtype == torch.bfloat16:  # small steps vanish
+            weight.data = weight.data.float()
     trainer.remove_callback(PrinterCallback)
     disable_progress_bar()  # type: ignore[no-untyped-call]
     started, usage = time.monotonic(), UsageMeter(trainer.args.device)
@@ -251,11 +253,3 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple
                  if name.startswith("eval_")},
     }  # fmt: skip
     return trainer.model, figures
-
-
-def _cast_adapters(trainer: Any) -> None:
-    """Adapters of a 4-bit base in fp32 again: trl rounds them to bf16, in which small steps vanish, and from
-    a checkpoint they come back in fp32."""
-    for weight in trainer.model.parameters():
-        if weight.requires_grad and weight.dtype == torch.bfloat16:
-            weight.data = weight.data.float()

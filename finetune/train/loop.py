@@ -80,7 +80,7 @@ class TrainingLoop:
     steps done, every `eval_steps` steps, and with `eval_last_step` after the last one too. With `patience`
     the loop stops after so many evaluations without a better score, and `parameters` have the best weights at
     the end. `final_evaluate` is called last; its figures are logged and stand in `final_figures`. `log_steps`
-    None logs evaluations only. Of `running` count the times of checkpoints and the trackers.
+    None logs evaluations only. Of `running` count the steps between checkpoints and the trackers.
     `extra` has plain values that a step may change; checkpoints save them, and they are restored in place.
     """
 
@@ -133,7 +133,7 @@ class TrainingLoop:
                 due = (
                     state.step % running.checkpoint_steps == 0
                     if running.checkpoint_steps is not None
-                    else time.monotonic() - saved_at >= 60 * running.checkpoint_minutes
+                    else time.monotonic() - saved_at >= checkpoint.INTERVAL_S
                 )
                 if due or received:
                     state.usage = usage.figures()

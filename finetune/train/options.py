@@ -42,10 +42,8 @@ class RunOptions:
     gradient_checkpointing: bool | None = None
     """Recompute activations in the backward pass rather than keep them; unset: for models of over a billion
     weights."""
-    checkpoint_minutes: Annotated[float, Field(ge=0)] = 5.0
-    """Minutes between checkpoints."""
     checkpoint_steps: Annotated[int | None, Field(ge=1)] = None
-    """Steps between checkpoints, in place of minutes."""
+    """Steps between checkpoints; none: five minutes."""
     threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
     """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
     dry_run: bool = False
@@ -140,5 +138,5 @@ class PpoOptions:
     """Penalty of an answer that does not end within --answer-tokens."""
 
 
-NOT_IN_JOB = frozenset(("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "report_to"))
+NOT_IN_JOB = frozenset(("out", "checkpoint_steps", "threads", "dry_run", "report_to"))
 """Options that change no weight: a run may resume with others."""
