@@ -138,7 +138,7 @@ def run(config: ScreenConfig) -> dict[str, Any]:
     path = config.out / f"{SUSPECTS}.jsonl"
     with atomic_file(path) as file:
         file.writelines(row.model_dump_json(exclude_none=True).encode() + b"\n" for row in suspects)
-    summary = {
+    summary: dict[str, Any] = {
         "config": {"seed": config.seed},
         "versions": package_versions("dialint", "scikit-learn", "numpy"),
         "suspects": dict(sorted(Counter(suspect.why for suspect in suspects).items())),
