@@ -195,6 +195,7 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                     continue
                 is_code = not isinstance(value, str) or value.isupper() or "." in value
                 own = set[str]() if is_code else _words(str(value))
+                own |= _dial(value) if is_time and own and isinstance(value, str) else set()
                 if own and own.isdisjoint(words):
                     reasons.append(f"'{name}' was called with {key}, which nobody had stated")
             for key, value in _strings(use.call):
@@ -301,6 +302,12 @@ class _Wishes:
         return next(iter(named))
 
 
+def _dial(text: str) -> set[str]:
+    """Return the numbers by which the hour of a time is told: of 20:45 that are 20, 8 and 9."""
+    hours = [hour for *_, minute in times(text) for hour in (minute // 60, (minute + 30) // 60)]
+    return {str(number) for hour in hours for number in (hour, hour % 12 or 12)}
+
+
 def _hours(text: str) -> set[str]:
     """Return the times of a text that are full hours, by the dial."""
     return {f"{minute // 60 % 12 or 12} o'clock" for *_, minute in times(text) if minute % 60 == 0}
@@ -354,13 +361,14 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who has to tell that something failed, after a tool that changes things refused the call:
     the wrong tool, or wrong arguments (P3).
 
-    Left alone are technical failures, unknown keys (the customer's mistake, or `wrong_call`), attempts
-    that the customer asked for, and calls that were repeated with success. The hit is the call.
+    Left alone are technical failures, unknown keys (the customer's mistake, or `wrong_call`), attempts that
+    the customer asked for, and calls that were repeated with success, then or later. The hit is the call.
 
     Read on the once-half of tau_bench (2026-11-23): 24 of 26 right, .92 (.75 to .99). Whether an attempt that
     the system refused is an error is a matter of policy: where it is none, this is a suggestion.
     """
     uses = uses_by_turn(dialogue)
+    done = {format_call(use.call) for use in tool_uses(dialogue) if not use.failed}
     refused: tuple[ToolUse, tuple[int, int, int]] | None = None
     is_tried = False
     for turn in dialogue.turns:
@@ -380,6 +388,7 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 use.failed
                 and not PATTERNS.technical.search(reason)
                 and not PATTERNS.unknown_key.search(reason)
+                and format_call(use.call) not in done
             ):
                 refused = use, locate_call(turn, number)
             elif refused is not None and not use.failed and use.call.name == refused[0].call.name:

@@ -63,6 +63,10 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     for turn in dialogue.turns:
         if turn.role == "tool":  # what a later result holds was known from elsewhere
             stated.add(turn.text)
+    results = ValueIndex()
+    for use in by_result.values():
+        results.add_result(use)
+    evidence.later = results.money
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             stated.add(turn.text)
@@ -106,11 +110,13 @@ def _find_untraced(
         for match in values.counts(text, *span) if returned.money else ():
             if not ids.has_whole(match.group()) and not evidence.explains(int(match.group()) * 100, stated):
                 yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
-        for match in values.AMOUNT.finditer(text, *span) if returned.money else ():
+        for match in values.AMOUNT.finditer(text, *span):
             amount = values.cents(match)
-            if not amount or evidence.explains(amount, stated):
-                evidence.derived.add(amount)
-            elif not PATTERNS.rounded.search(text, max(0, match.start() - MAX_ROUNDED), match.start()):
+            is_explained = not (amount and returned.money) or evidence.explains(amount, stated)
+            evidence.derived.add(amount)
+            if not is_explained and not PATTERNS.rounded.search(
+                text, max(0, match.start() - MAX_ROUNDED), match.start()
+            ):
                 yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
 
 

@@ -245,10 +245,12 @@ class ValueIndex:
     """Every number, as an amount."""
     money: set[int] = field(default_factory=set)
     """Those that are amounts by their sign or the name of their field, and results that are a number."""
-    rates: set[int] = field(default_factory=set)
+    rates: set[float] = field(default_factory=set)
     """The percentages that texts and results give, and what they leave and come to."""
     derived: set[int] = field(default_factory=set)
-    """The amounts of the agent that follow from others."""
+    """The amounts that the agent has told."""
+    later: set[int] = field(default_factory=set)
+    """The amounts of all results, also later ones."""
     totals: set[int] = field(default_factory=set)
     """Sums of amounts in lists of results, and their differences."""
     sums: set[int] = field(default_factory=set)
@@ -266,7 +268,7 @@ class ValueIndex:
             self.amounts.add(round(float(match.group().replace(",", "")) * 100))
         self.money.update(cents(match) for match in AMOUNT.finditer(text))
         for match in PATTERNS.percent.finditer(text):
-            self._add_rate(int(match[1]))
+            self._add_rate(float(match[1]))
 
     def add_result(self, use: ToolUse) -> None:
         """Take up the structure of a call and its result."""
@@ -293,8 +295,10 @@ class ValueIndex:
         if amount % 1000 == 0 and (amount <= 50_000 or any(abs(amount - other) < 10_000 for other in pool)):
             return True
         self._pairs.extend(self.money)
-        parts = (amount // n for n in range(1, 10) if amount % n == 0)
-        if any(self._pairs.make(part) for part in parts):
+        parts = [amount // n for n in range(1, 10) if amount % n == 0]
+        if any(self._pairs.make(part) or part in self.derived for part in parts):
+            return True
+        if any(amount * n in self.later for n in range(1, 10)):
             return True
         if any(amount + other in totals or amount - other in totals for other in self.money):
             return True
@@ -306,7 +310,7 @@ class ValueIndex:
         rests = self._pairs_of_sums.sums_of_two
         return any(amount - other in rests for other in self.money | {0}) or stated.lead_to(amount)
 
-    def _add_rate(self, percent: int) -> None:
+    def _add_rate(self, percent: float) -> None:
         self.rates |= {percent, 100 + percent, 100 - percent}
 
     def _walk(self, value: JsonValue, key: str | None, depth: int = 0) -> None:
@@ -336,8 +340,10 @@ class ValueIndex:
                     self.money.update(
                         abs(round(number * 100)) for number in numbers if isinstance(number, int | float)
                     )
-                if PATTERNS.rate_word.search(name) and isinstance(each, int | float):
-                    self._add_rate(round(each * 100 if abs(each) < 1 else each))
+                if PATTERNS.rate_word.search(name):
+                    for rate in each.values() if isinstance(each, dict) else [each]:
+                        if isinstance(rate, int | float):
+                            self._add_rate(rate * 100 if abs(rate) < 1 else rate)
                 self._walk(each, name, depth + 1)
             self._add_totals([each for each in value.values() if isinstance(each, dict)])
 
