@@ -32,7 +32,7 @@ from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, LanguageCoverage, Release, ReleaseInfo
 from dialint.detector.render import Renderer
 from dialint.detector.scanner import Engine, Scanner
-from dialint.detector.suspicions import Case, SuspicionFinder
+from dialint.detector.suspicions import PreparedDialogue, SuspicionFinder
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 
 
@@ -296,7 +296,9 @@ class ReleaseDetector:
                 verdicts.append(self._failed_verdict(dialogue, scan.code))
             else:
                 scores = {turn.turn: turn for turn in scan}
-                case = Case(dialogue, changed, texts, judged[index], silent[index], scores, coverages[index])
+                case = PreparedDialogue(
+                    dialogue, changed, texts, judged[index], silent[index], scores, coverages[index]
+                )
                 verdicts.append(self._judge(case, all_probabilities))
             monitor.add_seconds("checks", time.perf_counter() - scanned_s)
             progress.end_dialogue(len(verdicts[-1].findings))
@@ -325,7 +327,7 @@ class ReleaseDetector:
         policy = applies and PolicyVersion(name=applies.policy, sha256=applies.fingerprint)
         return {"policy": policy, "overrides": self.overrides.fingerprint}
 
-    def _judge(self, case: Case, all_probabilities: bool) -> Verdict:
+    def _judge(self, case: PreparedDialogue, all_probabilities: bool) -> Verdict:
         lacking = self._codes_without_policy(case.dialogue)
         no_policy = tuple(code for code in lacking if self._is_of_policies_alone(code))
         facts = Facts(case.dialogue, case.coverage, lacking, self.log)
@@ -386,7 +388,12 @@ class ReleaseDetector:
         return how.scan is None and all(check.name == POLICY_CHECK for check in how.checks)
 
     def _probability(
-        self, case: Case, index: int, code: str, decision: Decision | None, lacking: Collection[str]
+        self,
+        case: PreparedDialogue,
+        index: int,
+        code: str,
+        decision: Decision | None,
+        lacking: Collection[str],
     ) -> float | None:
         """The probability of an error; None where nothing judged the turn and code."""
         by_scan = self._finder.scan_probability(case, index, code)

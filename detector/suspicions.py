@@ -21,7 +21,7 @@ from dialint.detector.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)
-class Case:
+class PreparedDialogue:
     """A dialogue of the log on its way to a verdict: masked, with the masked text of each turn; the indices
     of the turns that are judged and of those that only call tools, which checks and some scans read, the
     scores by index if it was scanned, and the coverage of each turn."""
@@ -53,7 +53,7 @@ class SuspicionFinder:
     def column(self) -> dict[str, int]:
         return {code: column for column, code in enumerate(self.info.head_codes)}
 
-    def find(self, case: Case) -> dict[tuple[int, str], list[Suspicion]]:
+    def find(self, case: PreparedDialogue) -> dict[tuple[int, str], list[Suspicion]]:
         """The suspicions of checks and scan by turn and code. Clauses of a policy that are broken in the same
         turn are one with all their reasons."""
         suspicions: dict[tuple[int, str], list[Suspicion]] = defaultdict(list)
@@ -94,7 +94,7 @@ class SuspicionFinder:
                     )
         return suspicions
 
-    def scan_probability(self, case: Case, index: int, code: str) -> float | None:
+    def scan_probability(self, case: PreparedDialogue, index: int, code: str) -> float | None:
         """The calibrated probability of the scan; None for a turn and code that it does not judge."""
         scan, scores = self.info.codes[code].scan, case.scores.get(index)
         if scan is None or scores is None or code not in case.coverage[index].scanned:

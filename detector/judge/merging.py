@@ -27,7 +27,7 @@ MAX_CHARS = 800
 
 
 @dataclass
-class Case:
+class JudgedDialogue:
     """A dialogue with the verdict of the detector inside, and what the judge said of it so far.
 
     `readings` are the usable answers to each of its `questions`, by index, one for each vote; `failed` those
@@ -103,7 +103,7 @@ class Merger:
     taxonomy: Taxonomy
     rules: Rules
 
-    def merge(self, case: Case) -> Verdict:
+    def merge(self, case: JudgedDialogue) -> Verdict:
         """The verdict of a case, with the record of what was asked."""
         if case.verdict.status == "failed":
             failed: Verdict = case.verdict
@@ -143,7 +143,7 @@ class Merger:
         }
         return Verdict.model_validate({**dict(case.verdict), **changed})
 
-    def _quoted(self, case: Case) -> list[ReadError]:
+    def _quoted(self, case: JudgedDialogue) -> list[ReadError]:
         """The errors whose quote stands in the turn, grown to whole placeholders, in offsets of the turn's
         text before masking; each turn and code once, the most probable one."""
         best: dict[tuple[int, str], ReadError] = {}
@@ -161,7 +161,7 @@ class Merger:
                 best[key] = error.model_copy(update={"start": start, "end": end})
         return list(best.values())
 
-    def _decide(self, case: Case, error: ReadError) -> Decision | None:
+    def _decide(self, case: JudgedDialogue, error: ReadError) -> Decision | None:
         suspicion = Suspicion(
             code=error.code,
             turn=error.turn,
@@ -179,7 +179,7 @@ class Merger:
         cited = f", clause {_clean(error.clause)}" if error.clause else ""
         return f"judge '{self.name}': {format_probability(error.probability)}{cited}"
 
-    def _replaces(self, case: Case, error: ReadError, finding: Finding) -> bool:
+    def _replaces(self, case: JudgedDialogue, error: ReadError, finding: Finding) -> bool:
         """Whether an error that accuses replaces what the scan reported under another of its codes."""
         if error.code == finding.code or finding.code not in case.asked or _is_proven(finding):
             return False
@@ -187,7 +187,7 @@ class Merger:
         return decision is not None and decision.outcome == "finding"
 
     def _merge_one(
-        self, case: Case, finding: Finding, before: Outcome, error: ReadError | None
+        self, case: JudgedDialogue, finding: Finding, before: Outcome, error: ReadError | None
     ) -> tuple[Finding, Outcome]:
         """What becomes of a finding or suggestion of the detector inside."""
         is_proven = _is_proven(finding)
@@ -213,7 +213,7 @@ class Merger:
             return explained, outcome
         return append_proof(explained, self._proof(error)), outcome
 
-    def _build(self, case: Case, decision: Decision, error: ReadError) -> Finding:
+    def _build(self, case: JudgedDialogue, decision: Decision, error: ReadError) -> Finding:
         entry = self.taxonomy.codes[error.code]
         position = case.position_of[error.turn]
         turn, text = case.dialogue.turns[position], case.texts[position]

@@ -24,7 +24,7 @@ from dialint.detector.judge.budget import Budget, Price, Purse
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import ANSWER_TOKENS, JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.guidelines import collect_evidence, read_guideline
-from dialint.detector.judge.merging import Case, Merger
+from dialint.detector.judge.merging import JudgedDialogue, Merger
 from dialint.detector.judge.prompt import Detail, Reader, applicable_codes, load_words, second_look
 from dialint.detector.judge.reading import (
     Clause,
@@ -94,7 +94,7 @@ class _Ask:
     """A request about a case. `parse` makes of an answer what `accept` takes, or says what is wrong with it;
     `question` is the index of its question, none of a second look."""
 
-    case: Case
+    case: JudgedDialogue
     request: JudgeRequest
     codes: tuple[str, ...]
     parse: Callable[[str], Any]
@@ -103,7 +103,7 @@ class _Ask:
 
     @classmethod
     def about(
-        cls, case: Case, messages: tuple[dict[str, str], ...], schema: dict[str, Any],
+        cls, case: JudgedDialogue, messages: tuple[dict[str, str], ...], schema: dict[str, Any],
         parse: Callable[[str], Any], *, vote: int = 0, **values: Any,
     ) -> _Ask:  # fmt: skip
 
@@ -205,15 +205,19 @@ class JudgedDetector:
         self.usage.unquoted += sum(case.unquoted for case in cases)
         return results
 
-    def read(self, dialogues: Sequence[Dialogue]) -> list[Case]:
+    def read(self, dialogues: Sequence[Dialogue]) -> list[JudgedDialogue]:
         """What the judge lists in dialogues, before anything is decided."""
         cases = self._cases(dialogues)
         self._read_all(cases)
         return cases
 
-    def _cases(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Case]:
+    def _cases(
+        self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False
+    ) -> list[JudgedDialogue]:
         verdicts = self.inner.verdicts(dialogues, all_probabilities=all_probabilities)
-        return [Case(dialogue, verdict) for dialogue, verdict in zip(dialogues, verdicts, strict=True)]
+        return [
+            JudgedDialogue(dialogue, verdict) for dialogue, verdict in zip(dialogues, verdicts, strict=True)
+        ]
 
     def questions(self, dialogues: Sequence[Dialogue]) -> list[Question]:
         """The questions that a first reading of dialogues takes."""
@@ -222,7 +226,7 @@ class JudgedDetector:
             self._plan_questions(case)
         return [question for case in cases for question in case.questions]
 
-    def _read_all(self, cases: Sequence[Case]) -> None:
+    def _read_all(self, cases: Sequence[JudgedDialogue]) -> None:
         """Asks about all cases within the budget."""
         options = self.options
         is_first = self.n_before == 0
@@ -260,7 +264,7 @@ class JudgedDetector:
             self.usage.allowed += allowed
             self.usage.spent += allowed - purse.left
 
-    def _plan_questions(self, case: Case) -> None:
+    def _plan_questions(self, case: JudgedDialogue) -> None:
         """The questions about a case, with what it lacks for some codes."""
         dialogue = case.masked
         if not any(turn.role in JUDGED_ROLES and turn.text.strip() for turn in dialogue.turns):
@@ -286,7 +290,7 @@ class JudgedDetector:
             self._count_failure(NO_ROOM)
         self.usage.shortened += sum(question.is_cut for question in case.questions)
 
-    def _plan_readings(self, cases: Sequence[Case]) -> list[_Ask]:
+    def _plan_readings(self, cases: Sequence[JudgedDialogue]) -> list[_Ask]:
         """The questions about cases: once about all of them, before any is asked again."""
         return [
             self._read(case, number, vote)
@@ -295,7 +299,7 @@ class JudgedDetector:
             for number in range(len(case.questions))
         ]
 
-    def _read(self, case: Case, number: int, vote: int) -> _Ask:
+    def _read(self, case: JudgedDialogue, number: int, vote: int) -> _Ask:
         question = case.questions[number]
 
         def accept(reading: Reading) -> None:
@@ -313,7 +317,7 @@ class JudgedDetector:
             vote=vote,
         )
 
-    def _look_again(self, case: Case) -> list[_Ask]:
+    def _look_again(self, case: JudgedDialogue) -> list[_Ask]:
         """The second looks at a case: one for each of its questions with errors that need one."""
         low, high = SECOND_LOOK
         asks = []
@@ -333,7 +337,7 @@ class JudgedDetector:
                 asks.append(self._second_look(case, question, uncertain))
         return asks
 
-    def _second_look(self, case: Case, question: Question, errors: list[ReadError]) -> _Ask:
+    def _second_look(self, case: JudgedDialogue, question: Question, errors: list[ReadError]) -> _Ask:
         def accept(decisions: dict[int, Decision]) -> None:
             case.n_second_looks += 1
             for number, error in enumerate(errors, 1):
@@ -402,7 +406,7 @@ class JudgedDetector:
         self.usage.failures[failure] = self.usage.failures.get(failure, 0) + 1
 
 
-def _rank(case: Case) -> tuple[float, bytes]:
+def _rank(case: JudgedDialogue) -> tuple[float, bytes]:
     """Sorts dialogues: first those in which the detector inside expects most errors, by the probabilities of
     what it reports; equal ones by a hash of their ids."""
     expected = sum(each.probability for each in (*case.verdict.findings, *case.verdict.suggestions))

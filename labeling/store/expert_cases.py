@@ -67,7 +67,7 @@ def decide_case(
     return saved
 
 
-class Case(Record):
+class ExpertCase(Record):
     """A task that an expert decides, with the verdict, all annotations and all labels. `why` says what was
     open when it was sent to experts."""
 
@@ -79,7 +79,7 @@ class Case(Record):
 
 
 @read_operation("decide")
-def load_case(transaction: Transaction, actor: str, task: int) -> Case:
+def load_case(transaction: Transaction, actor: str, task: int) -> ExpertCase:
     """A case with all annotations and labels of its dialogue; raises `NotAllowed` if there is none."""
     seen = view_task(transaction, actor, task)
     if get_project(transaction, seen.project).purpose != "adjudication":
@@ -87,7 +87,7 @@ def load_case(transaction: Transaction, actor: str, task: int) -> Case:
     name = seen.dialogue.id
     whole, verdict = dialogues.read(transaction, actor, name)
     why = transaction.run(select(tasks.c.why).where(tasks.c.id == task)).scalar_one()
-    return Case(
+    return ExpertCase(
         why=why,
         task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
         verdict=verdict,

@@ -35,7 +35,7 @@ from dialint.app.console.text import explain_code, lookup_code, safe_markdown, s
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import expert_cases, leases, projects, task_view
 from dialint.labeling.store.api import Store
-from dialint.labeling.store.expert_cases import Case
+from dialint.labeling.store.expert_cases import ExpertCase
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Lease
 
@@ -51,7 +51,7 @@ class CaseSession:
     store: Store
     account: Account
     lease: Lease
-    case: Case
+    case: ExpertCase
     questions: tuple[CodeQuestion, ...]
     draft: CaseDraft
     taxonomy: Taxonomy

@@ -25,7 +25,7 @@ from dialint.labeling.adjudication.cases import (
 from dialint.labeling.aggregation.question_posteriors import select_surest
 from dialint.labeling.store import expert_cases, leases, projects, task_view
 from dialint.labeling.store.api import Store
-from dialint.labeling.store.expert_cases import Case
+from dialint.labeling.store.expert_cases import ExpertCase
 from dialint.labeling.store.records import Account, Lease, Project
 from dialint.labeling.store.tasks import count_tasks
 
@@ -135,7 +135,7 @@ class CodeQuestion(NamedTuple):
     is_open: bool
 
 
-def list_questions(case: Case) -> tuple[CodeQuestion, ...]:
+def list_questions(case: ExpertCase) -> tuple[CodeQuestion, ...]:
     """The codes of a case, open ones first. Of one person the last answer counts."""
     turn = case.task.turn
     labels = {
@@ -158,7 +158,9 @@ def list_questions(case: Case) -> tuple[CodeQuestion, ...]:
     return tuple(sorted(questions, key=lambda one: not one.is_open))
 
 
-def suggest_decision(case: Case, question: CodeQuestion, answer: Answer, taxonomy: Taxonomy) -> Decision:
+def suggest_decision(
+    case: ExpertCase, question: CodeQuestion, answer: Answer, taxonomy: Taxonomy
+) -> Decision:
     """Return a decision with the likeliest evidence: of the label, the last person, the verdict, else the
     whole turn."""
     if answer != "yes":
@@ -173,20 +175,20 @@ def suggest_decision(case: Case, question: CodeQuestion, answer: Answer, taxonom
     return Decision(answer="yes", severity=severity, start=start, end=end)
 
 
-def evidence(case: Case, question: CodeQuestion) -> list[Finding]:
+def evidence(case: ExpertCase, question: CodeQuestion) -> list[Finding]:
     """The verdict's findings of the code in the turn, then those of people."""
     by_model = [] if case.verdict is None else [*case.verdict.findings, *case.verdict.suggestions]
     here = [one for one in by_model if (one.code, one.turn) == (question.code, case.task.turn)]
     return here + [finding for one in question.answers for finding in one.findings]
 
 
-def turn_text(case: Case) -> str:
+def turn_text(case: ExpertCase) -> str:
     """The text of the turn in question."""
     return next(each.text for each in case.task.dialogue.turns if each.index == case.task.turn)
 
 
 def load_draft(
-    store: Store, actor: str, case: Case, questions: tuple[CodeQuestion, ...], taxonomy: Taxonomy
+    store: Store, actor: str, case: ExpertCase, questions: tuple[CodeQuestion, ...], taxonomy: Taxonomy
 ) -> CaseDraft:
     """The draft in the store; without one, what all agree on is decided already."""
     stored = task_view.load_draft(store, actor, draft_name(case), case.task.dialogue.id)
@@ -203,14 +205,14 @@ def load_draft(
     return CaseDraft(decisions=agreed)
 
 
-def draft_name(case: Case) -> str:
+def draft_name(case: ExpertCase) -> str:
     """The draft's name in the store."""
     return f"case:{case.task.task}"
 
 
 def submit_decision(
-    store: Store, actor: str, case: Case, lease: Lease, draft: CaseDraft, reason: str, taxonomy: Taxonomy,
-    seconds: float,
+    store: Store, actor: str, case: ExpertCase, lease: Lease, draft: CaseDraft, reason: str,
+    taxonomy: Taxonomy, seconds: float,
 ) -> None:  # fmt: skip
     """Save the decision, once however often it is sent, and claim the next case."""
     findings = []
