@@ -21,7 +21,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine, JudgeRequest
-from dialint.detector.judge.merging import Case
+from dialint.detector.judge.merging import JudgedDialogue
 from dialint.detector.judge.prompt import PROMPT_VERSION, load_words, split_families
 from dialint.detector.judge.reading import LEAST_PROBABILITY, ReadError
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
@@ -76,7 +76,9 @@ class Comparison(Record):
     failures: dict[str, int] = Field(default_factory=dict)
 
 
-def compare(cases: Sequence[Case], examples: Sequence[Example], codes: Collection[str]) -> Comparison:
+def compare(
+    cases: Sequence[JudgedDialogue], examples: Sequence[Example], codes: Collection[str]
+) -> Comparison:
     """What the judge listed in the examples' dialogues against their labels of `codes`; codes that nobody has
     looked for in a dialogue, or for which it lacks the evidence, are left out there. Errors whose quote is
     not in the turn are not listed, as they become no findings."""
@@ -100,7 +102,7 @@ def compare(cases: Sequence[Case], examples: Sequence[Example], codes: Collectio
     )
 
 
-def _rows(case: Case, example: Example, codes: Collection[str]) -> Iterator[ErrorRow]:
+def _rows(case: JudgedDialogue, example: Example, codes: Collection[str]) -> Iterator[ErrorRow]:
     listed: dict[tuple[int, str], ReadError] = {}
     for error in case.errors:
         if error.start is None or error.probability < LEAST_PROBABILITY or error.code not in codes:
@@ -124,7 +126,7 @@ def _rows(case: Case, example: Example, codes: Collection[str]) -> Iterator[Erro
         )
 
 
-def _overlap(case: Case, error: ReadError | None, label: Label | None) -> float | None:
+def _overlap(case: JudgedDialogue, error: ReadError | None, label: Label | None) -> float | None:
     if error is None or error.start is None or error.end is None:
         return None
     if label is None or label.start is None or label.end is None:

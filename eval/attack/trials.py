@@ -22,7 +22,7 @@ from typing import Literal, Protocol
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeUsage
 from dialint.detector.judge.engine import JudgeEngine
-from dialint.detector.judge.merging import Case
+from dialint.detector.judge.merging import JudgedDialogue
 from dialint.detector.judge.reading import Reading
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, ToolCall, Turn
@@ -214,7 +214,7 @@ class JudgeTarget:
         return tuple(code for code in self.taxonomy.codes if (turn, code) in verdict.judged)
 
 
-def _judge_verdict(case: Case) -> TargetVerdict:
+def _judge_verdict(case: JudgedDialogue) -> TargetVerdict:
     spots = (
         (turn, code) for question in case.questions for turn in question.turns for code in question.codes
     )
