@@ -36,6 +36,6 @@ dialint verify "$work/release"
 # The small decoder, which nothing above needs.
 # Corpora whose terms let weights trained on them ship.
 [ -e "$work/decoder/training.json" ] ||
-    dialint train pretrain --out "$work/decoder" --epochs "$pretrain_epochs" --dialogues \
+    dialint train pretrain --out "$work/decoder" --epochs "$pretrain_epochs" --max-bad 1 --dialogues \
         "$DIALINT_DATA"/{star,taskmaster4,taskmaster_reward,tau_bench,abcd_sample}/data.parquet \
         "$DIALINT_DATA"/multiwoz_en_ru/data_en.parquet "$DIALINT_DATA"/dbdc3/data_en.parquet
