@@ -92,7 +92,16 @@ def aggregate_store(
     only_if_labelled: list[Label] = []
     for one in posteriors:
         is_needed = one.gold or one.n_yes or one.probability >= config.least
-        label = to_label(one, "expert" if one.gold else "joint", one.probability)
+        label = Label(
+            dialogue_id=one.dialogue,
+            turn=one.turn,
+            code=one.code,
+            probability=one.probability,
+            method="expert" if one.gold else "joint",
+            n_labelers=one.n_labelers,
+            start=one.start,
+            end=one.end,
+        )
         (always if is_needed else only_if_labelled).append(label)
     n_labels = write_labels(store, actor, always)
     n_labels += write_labels(store, actor, only_if_labelled, only_existing=True)
@@ -102,20 +111,6 @@ def aggregate_store(
         sure=sum(one.confidence >= SURE_CONFIDENCE for one in posteriors),
         with_model=sum(one.model is not None for one in posteriors),
         gold=sum(one.gold for one in posteriors),
-    )
-
-
-def to_label(posterior: QuestionPosterior, method: str, probability: float) -> Label:
-    """The label of a question."""
-    return Label(
-        dialogue_id=posterior.dialogue,
-        turn=posterior.turn,
-        code=posterior.code,
-        probability=probability,
-        method=method,
-        n_labelers=posterior.n_labelers,
-        start=posterior.start,
-        end=posterior.end,
     )
 
 
@@ -140,16 +135,12 @@ def write_labels(store: Store, actor: str, labels: Sequence[Label], *, only_exis
 
 def select_surest(labels: Iterable[Label]) -> Iterator[Label]:
     """Select the most trusted label of each turn and code of one dialogue, in their order."""
-
-    def rank(label: Label) -> int:
-        ranked = label.method in METHODS_BY_TRUST
-        return METHODS_BY_TRUST.index(label.method) if ranked else len(METHODS_BY_TRUST)
-
+    rank = {method: number for number, method in enumerate(METHODS_BY_TRUST)}
     best: dict[tuple[int, str], Label] = {}
     for one in labels:
-        key = (one.turn, one.code)
-        if key not in best or rank(one) < rank(best[key]):
-            best[key] = one
+        before = best.setdefault((one.turn, one.code), one)
+        if rank.get(one.method, len(rank)) < rank.get(before.method, len(rank)):
+            best[one.turn, one.code] = one
     yield from best.values()
 
 
