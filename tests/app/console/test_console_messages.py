@@ -74,7 +74,7 @@ def test_why_a_row_is_rejected_and_a_job_failed_is_said_in_the_language_of_the_a
     for text in ("ячеек: 2", "ячеек: 3, как в заголовке", "CSV, по сообщению в строке"):
         assert text in words()
     job = create_job(tmp_path / "jobs" / f"{1:016x}", "lea", "log.jsonl", b'{"id": "a", "turns": 7}\n' * 20)
-    job.update(options=ScoreOptions())
+    job.update(options=ScoreOptions(arguments=("--scan", "off", "--dialogue-seconds", "0")))
     monkeypatch.setenv(ERROR_FILE_VARIABLE, str(job.error))
     monkeypatch.setenv("DIALINT_DEBUG", "1")  # leaves the filters of warnings as they are
     monkeypatch.setattr(sys, "argv", ["dialint", *score_command(job)[3:]])

@@ -38,7 +38,7 @@ from dialint.labeling.store.records import StoreRefused
 
 SAMPLE = Path(__file__).parents[4] / "app/sample/dialogues.jsonl"
 LINES = SAMPLE.read_bytes().splitlines(keepends=True)
-N, N_BROWSER = 6, 12
+N, N_BROWSER = 6, 4
 SMALL = b"".join(LINES[:N])
 LAST_WORD = json.dumps({"code": "E_X", "message": Message("**what** happened").as_json()})
 SLEEP = ["python3", "-c", "import time; time.sleep(60)"]
