@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -39,6 +40,17 @@ def cheap_hashes() -> Iterator[None]:
     cheap = partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(argon2, "PasswordHasher", cheap)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_low_priority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Jobs run as everything does: at their low priority they starve while other tests use all cores."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "nice").write_text('#!/bin/sh\nshift 2\nexec "$@"\n')  # nice -n 10 COMMAND
+    (folder / "nice").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder), prepend=os.pathsep)
         yield
 
 
