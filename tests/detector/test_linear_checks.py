@@ -64,7 +64,9 @@ def call(i: int, id: str | None = None) -> ToolCall:
 def result(i: int) -> str:
     fields = {"order_id": f"W{i}0777", "user_id": f"ann_{i}", "status": "cancelled", "price": i + 0.25}
     fields |= {"email": f"a{i}@b.example", "membership": "silver"}
-    return json.dumps({**fields, "items": [f"i{i}", "x"]}) if i % 3 else f"Error: W{i}0777 not possible"
+    stock = [{"id": f"s{i}", "available": True}, {"id": f"r{i}", "available": False}]
+    parts = {"items": [f"i{i}", "x"], "stock": stock, "paid": {"type": "refund", "amount": i + 0.5}}
+    return json.dumps({**fields, **parts}) if i % 3 else f"Error: W{i}0777 not possible"
 
 
 def build(turns: list[tuple[Role, str, list[ToolCall], str | None]]) -> Dialogue:
