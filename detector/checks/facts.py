@@ -16,11 +16,12 @@ from dialint.detector.checks.claims import has_calls, name_words, statements
 from dialint.detector.checks.values import AMOUNT, StatedAmounts, StatedIds, ValueIndex, compact
 from dialint.detector.checks.words import SENTENCE, WordSearch, patterns
 from dialint.detector.records import JUDGED_ROLES, Dialogue
-from dialint.detector.tool_use import tool_uses, uses_by_turn
+from dialint.detector.tool_use import per_dialogue, tool_uses, uses_by_turn
 
 PATTERNS = patterns("facts")
 
 _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
+AMOUNT_KIND = "I4 amount"
 MAX_ROUNDED = 20
 """Characters before an amount that may say that it is rounded."""
 MAX_PRICED = 6
@@ -31,20 +32,37 @@ MAX_BEFORE = 1000
 
 @check(I2=Evidence(206, 223), I4=Evidence(15, 20), languages=("en",))
 def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an id that stands nowhere in the log (I2), and an amount that follows from nothing in it, an
-    amount or a time that is not the one that a result gives for the id beside it, or a total that is no sum
-    of the prices of what is named (I4). A date or a time alone may be a plan, or counted from another.
+    """Find an id that stands nowhere in the log (I2), and an amount or a time that is not the one that a
+    result gives for the id beside it, or a total that is no sum of the prices of what is named (I4). A date
+    or a time alone may be a plan, or counted from another.
 
     At most one hit for each turn and code, and one for each value. Silent on dialogues without results of
     tools, unless the log is known to hold them: then ids are traced all the same.
 
     Read on the once-half of tau_bench (2026-11-23): I2 81 of 82 right; in development dialogues without
     results (`has_calls`) 125 of 141; on the development halves of tau_bench and STAR
-    (2026-11-29): I4 9 of 9, totals 2 of 2; on the written test set 4 of 9.
+    (2026-11-29): I4 9 of 9, totals 2 of 2; on the written test set 4 of 9. Those of I4 are together with
+    those of `unsupported_amount`.
     """
-    uses = tool_uses(dialogue)
-    if not has_calls(dialogue, context):
-        return
+    if has_calls(dialogue, context):
+        yield from (hit for kind, hit in _unsupported(dialogue) if kind != AMOUNT_KIND)
+
+
+@check(I4=Evidence(14, 26, "suggestion"), languages=("en",))
+def unsupported_amount(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find an amount, or a number of points, that follows from nothing in the log (I4).
+
+    Twelve hits in all of tau_bench and STAR. On dialogues that language models wrote for the checks, mostly
+    sums done right, 5 of 17 were right (2026-11-30), so it suggests.
+    """
+    if has_calls(dialogue, context):
+        yield from (hit for kind, hit in _unsupported(dialogue) if kind == AMOUNT_KIND)
+
+
+@per_dialogue
+def _unsupported(dialogue: Dialogue) -> list[tuple[str, Hit]]:
+    """Return the hits of both checks, each with its code, or `AMOUNT_KIND`."""
+    uses, found = tool_uses(dialogue), list[tuple[str, Hit]]()
     by_result = {use.result_turn: use for use in uses if use.was_run}
     calls = uses_by_turn(dialogue)
     judged = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES]
@@ -87,19 +105,20 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             *_find_contradictions(turn.text, evidence, amounts),
             *_find_wrong_total(turn.text, evidence, returned),
         ]
-        codes = set[str]()
-        for start, end, why, code in sorted(hits):
+        kinds = set[str]()
+        for start, end, why, kind in sorted(hits):
             value = turn.text[start:end]
-            if value not in reported and code not in codes:
-                codes.add(code)
-                yield Hit(turn.index, start, end, why, code)
+            if value not in reported and kind not in kinds:
+                kinds.add(kind)
+                found.append((kind, Hit(turn.index, start, end, why, "I4" if kind == AMOUNT_KIND else kind)))
             reported.add(value)
+    return found
 
 
 def _find_untraced(
     text: str, ids: StatedIds, evidence: ValueIndex, returned: ValueIndex, stated: StatedAmounts
 ) -> Iterator[tuple[int, int, str, str]]:
-    """Start, end, reason and code of each value that can come from nowhere."""
+    """Start, end, reason and code or `AMOUNT_KIND` of each value that can come from nowhere."""
     for sentence in SENTENCE.finditer(text):
         if PATTERNS.example.search(sentence.group()):
             continue
@@ -109,7 +128,11 @@ def _find_untraced(
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
         for match in values.counts(text, *span) if returned.money else ():
             if not ids.has_whole(match.group()) and not evidence.explains(int(match.group()) * 100, stated):
-                yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
+                yield (
+                    *match.span(),
+                    f"{match.group()} follows from no earlier turn or tool result",
+                    AMOUNT_KIND,
+                )
         for match in values.AMOUNT.finditer(text, *span):
             amount = values.cents(match)
             is_explained = not (amount and returned.money) or evidence.explains(amount, stated)
@@ -117,7 +140,11 @@ def _find_untraced(
             if not is_explained and not PATTERNS.rounded.search(
                 text, max(0, match.start() - MAX_ROUNDED), match.start()
             ):
-                yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
+                yield (
+                    *match.span(),
+                    f"{match.group()} follows from no earlier turn or tool result",
+                    AMOUNT_KIND,
+                )
 
 
 def _find_contradictions(
