@@ -108,11 +108,12 @@ class Scan(Record):
 
 class CheckPrecision(Record):
     """A named exact check finds this code, and was right this often where it was measured. `report` says
-    whether its hits accuse or are only suggestions."""
+    whether its hits accuse or are only suggestions. Of one that is not measured the precision is a guess."""
 
     name: str
     precision: Probability
     report: Literal["finding", "suggestion"] = "finding"
+    is_measured: bool = Field(default=True, exclude_if=lambda value: value)
 
 
 Means = Literal["scan", "check", "policy"]

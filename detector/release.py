@@ -150,7 +150,9 @@ def measured_check(name: str, code: str) -> CheckPrecision:
         KeyError: there is no such check, or it does not serve the code.
     """
     evidence = load_checks()[name].codes[code]
-    return CheckPrecision(name=name, precision=evidence.precision, report=evidence.outcome)
+    return CheckPrecision(
+        name=name, precision=evidence.precision, report=evidence.outcome, is_measured=evidence.is_measured
+    )
 
 
 def _shorten(info: ReleaseInfo) -> dict[str, Any]:

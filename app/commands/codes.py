@@ -161,9 +161,8 @@ def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:
     for check in how.checks:
         kind = "policy" if check.name == POLICY_CHECK else "check"
         advice = "; needs dialint score --policy FILE" if kind == "policy" else ""
-        lines.append(
-            (kind, f"'{check.name}', right in {check.precision:.0%} of its hits, {check.report}s{advice}")
-        )
+        right = f"right in {check.precision:.0%} of its hits" if check.is_measured else "not measured"
+        lines.append((kind, f"'{check.name}', {right}, {check.report}s{advice}"))
     if languages := _languages(how):
         names = ", ".join(map(language_name, languages))
         lines.append(("languages", f"{names}; in others only exact checks that cover them"))

@@ -73,6 +73,11 @@ class Evidence:
     estimate: float | None = None
 
     @property
+    def is_measured(self) -> bool:
+        """Whether anybody read hits on real dialogues."""
+        return bool(self.read or self.estimate)
+
+    @property
     def precision(self) -> float:
         """The share of right hits, by Laplace's rule of succession."""
         return self.estimate or round((self.right + 1) / (self.read + 2), 3)
@@ -80,8 +85,7 @@ class Evidence:
     @property
     def outcome(self) -> Literal["finding", "suggestion"]:
         """What a hit may become."""
-        is_measured = bool(self.read or self.estimate)
-        return self.report if is_measured and self.precision >= MIN_PRECISION else "suggestion"
+        return self.report if self.is_measured and self.precision >= MIN_PRECISION else "suggestion"
 
 
 @dataclass(frozen=True)

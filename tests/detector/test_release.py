@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.registry import SHIPPED_RELEASES
-from dialint.detector.release import WEIGHTS, Release, finalize_release
+from dialint.detector.release import WEIGHTS, Release, finalize_release, measured_check
 
 
 def test_one_flipped_bit_anywhere_is_found(tmp_path: Path) -> None:
@@ -185,3 +185,8 @@ def test_the_larger_release_that_ships_wants_its_base(
     with pytest.raises(ConfigError, match="dialint base fetch smollm2"):
         load_detector(DetectorConfig(release=Path("smollm2")))
     assert load_detector(DetectorConfig(release=Path("smollm2"), scan="off")).release == info.id
+
+
+def test_a_check_that_nobody_has_read_hits_of_is_not_called_measured() -> None:
+    assert measured_check("misspelt_word", "L1").is_measured
+    assert not measured_check("missing_greeting", "T4").is_measured

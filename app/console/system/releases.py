@@ -246,13 +246,13 @@ def _show_codes(report: ReleaseReport) -> None:
             if (read := how.scan.natural) is not None:  # how often findings were right on real dialogues
                 low, high = percent_bounds(*clopper_pearson_interval(read.right, read.flagged))
                 natural = f"{read.right}/{read.flagged} ({low}–{high})"
-        if natural == "–" and how.checks:
-            precisions = [check.precision for check in how.checks]
+        precisions = [check.precision for check in how.checks if check.is_measured]
+        if natural == "–" and precisions:
             ends = (show_percent(end, "0%") for end in (min(precisions), max(precisions)))
             natural = "–".join(dict.fromkeys(ends))
-        means += [
-            _("check") if check.report == "finding" else _("check (suggests)") for check in how.checks[:1]
-        ]
+        if how.checks:
+            accuses = any(check.report == "finding" for check in how.checks)
+            means.append(_("check") if accuses else _("check (suggests)"))
         rows.append((
             code_title(code, taxonomy), ", ".join(means), report.threshold(code), contract, natural,
             _share(measured, "precision"), _share(measured, "recall"),

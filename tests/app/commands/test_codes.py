@@ -82,6 +82,7 @@ def test_details_name_scan_and_checks_with_their_precision(
     capsys: pytest.CaptureFixture[str], no_release: Path
 ) -> None:
     codes: dict[str, Any] = {"L1": {"scan": SCAN, "checks": [CHECK]}, "P4": {"checks": [POLICY]}}
+    codes["I2"] = {"checks": [{**CHECK, "is_measured": False}]}
     no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
     spelling = " ".join(shown(capsys, "L1").split())
     assert "coverage covered (scan), covered (check), by the embedded release" in spelling
@@ -93,6 +94,7 @@ def test_details_name_scan_and_checks_with_their_precision(
     spelling = " ".join(shown(capsys, "L1").split())
     assert "findings from probability 0.70; on real dialogues 31 of 40 were right there" in spelling
     policy = " ".join(shown(capsys, "P4").split())
+    assert "'misspelt_word', not measured, findings" in shown(capsys, "I2")
     assert "policy 'policy', right in 75% of its hits, suggestions; needs dialint score --policy" in policy
     assert "needs a judge: probabilities only" in " ".join(shown(capsys, "T1").split())
     assert "needs a judge: not covered by the embedded release" in shown(capsys, "L2")
