@@ -185,9 +185,9 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 85_165,
+    "lines of the packages": 85_208,
     "modules of the packages": 388,
-    "lines of the tests": 50_816,
+    "lines of the tests": 50_823,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling

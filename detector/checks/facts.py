@@ -22,6 +22,10 @@ PATTERNS = patterns("facts")
 
 _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
 AMOUNT_KIND = "I4 amount"
+_NUMBER = re.compile(r"(?<=[:\[,\s])\s?\d{1,9}(?:\.\d{1,2})?(?=\s?[,}\]]|[\s.?!]|\Z)")
+FACTORS = (*range(1, 13), 24, 52)
+MAX_FIGURES = 16
+"""Last figures before an amount that sums are made of."""
 MAX_ROUNDED = 20
 """Characters before an amount that may say that it is rounded."""
 MAX_PRICED = 6
@@ -33,8 +37,8 @@ MAX_BEFORE = 1000
 @check(I2=Evidence(206, 223), I4=Evidence(15, 20), languages=("en",))
 def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an id that stands nowhere in the log (I2), and an amount or a time that is not the one that a
-    result gives for the id beside it, or a total that is no sum of the prices of what is named (I4). A date
-    or a time alone may be a plan, or counted from another.
+    result gives for the id beside it, or a total that is no sum of the prices of what is named, or one that
+    no figures of the log add up to (I4). A date or a time alone may be a plan, or counted from another.
 
     At most one hit for each turn and code, and one for each value. Silent on dialogues without results of
     tools, unless the log is known to hold them: then ids are traced all the same.
@@ -50,10 +54,11 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
 
 @check(I4=Evidence(14, 26, "suggestion"), languages=("en",))
 def unsupported_amount(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an amount, or a number of points, that follows from nothing in the log (I4).
+    """Find an amount, or a number of points, that stands nowhere in the log but may be a sum of figures that
+    do (I4); one that is none is for `unsupported_fact`.
 
-    Twelve hits in all of tau_bench and STAR. On dialogues that language models wrote for the checks, mostly
-    sums done right, 5 of 17 were right (2026-11-30), so it suggests.
+    Before the two were told apart: twelve hits in all of tau_bench and STAR; on dialogues that language
+    models wrote for the checks, mostly sums done right, 5 of 17 were right (2026-11-30), so it suggests.
     """
     if has_calls(dialogue, context):
         yield from (hit for kind, hit in _unsupported(dialogue) if kind == AMOUNT_KIND)
@@ -85,8 +90,10 @@ def _unsupported(dialogue: Dialogue) -> list[tuple[str, Hit]]:
     for use in by_result.values():
         results.add_result(use)
     evidence.later = results.money
+    figures = [figure for source in dialogue.sources for figure in _figures(source)]
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
+            figures += _figures(turn.text)
             stated.add(turn.text)
             evidence.add(turn.text)
             if turn.role == "tool":
@@ -96,6 +103,7 @@ def _unsupported(dialogue: Dialogue) -> list[tuple[str, Hit]]:
                 evidence.add_result(by_result[turn.index])
             continue
         for use in calls.get(turn.index, ()):
+            figures += _figures(str(use.call.arguments))
             if not use.failed:
                 stated.add(str(use.call.arguments))
                 evidence.add(str(use.call.arguments))
@@ -105,14 +113,43 @@ def _unsupported(dialogue: Dialogue) -> list[tuple[str, Hit]]:
             *_find_contradictions(turn.text, evidence, amounts),
             *_find_wrong_total(turn.text, evidence, returned),
         ]
-        kinds = set[str]()
+        kinds, own = set[str](), _figures(turn.text, has_bare=False) if hits else []
         for start, end, why, kind in sorted(hits):
             value = turn.text[start:end]
+            if kind == AMOUNT_KIND and value not in reported and "I4" not in kinds:
+                kind = AMOUNT_KIND if _may_be_sum(_cents(value), figures, own) else "I4"
             if value not in reported and kind not in kinds:
                 kinds.add(kind)
                 found.append((kind, Hit(turn.index, start, end, why, "I4" if kind == AMOUNT_KIND else kind)))
             reported.add(value)
+        figures += _figures(turn.text, has_bare=False)
     return found
+
+
+def _figures(text: str, has_bare: bool = True) -> list[int]:
+    """Return the amounts of a text, in cents; with bare numbers, as in a JSON result, if it has such."""
+    amounts = [values.cents(match) for match in AMOUNT.finditer(text)]
+    return amounts + [round(100 * float(match[0])) for match in _NUMBER.finditer(text) if has_bare]
+
+
+def _cents(value: str) -> int:
+    """Return an amount, or a bare count, in hundredths."""
+    return next(iter(_figures(f" {value} ")), 0)
+
+
+def _may_be_sum(amount: int, figures: list[int], own: list[int]) -> bool:
+    """Return whether an amount is one of the figures before it, or a sum of two or three of them or of its
+    turn's `own`, the first two some times, or the difference of two or three."""
+    before, beside = set(figures[-MAX_FIGURES:]), set(own[:MAX_FIGURES])
+    terms = (before | beside) - {0, amount}
+    multiples = {n * term for term in terms for n in FACTORS}
+    sums = multiples | {each + term for each in multiples for term in terms}
+    return (
+        amount in before | sums
+        or any(amount - many in sums for many in multiples)
+        or any(amount + term in terms for term in terms)
+        or any(amount + one + other in terms for one in terms for other in terms)
+    )
 
 
 def _find_untraced(
