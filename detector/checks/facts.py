@@ -52,7 +52,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
         yield from (hit for kind, hit in _unsupported(dialogue) if kind != AMOUNT_KIND)
 
 
-@check(I4=Evidence(14, 26, "suggestion"), languages=("en",))
+@check(I4=Evidence(), languages=("en",))
 def unsupported_amount(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an amount, or a number of points, that stands nowhere in the log but may be a sum of figures that
     do (I4); one that is none is for `unsupported_fact`.
