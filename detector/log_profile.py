@@ -39,8 +39,8 @@ MAX_WORDS = 100_000
 MAX_MARKS = 5000
 MIN_TOOL_SHARE = 0.95
 """Share of the dialogues of one origin with a result of a tool, from which all of them are known to be logged
-with their calls. At .5 a file of 25 chats of people without tools and 25 of bots with them accused the people
-of ten things that they had done (2026-11-30)."""
+with their calls. At .5 a file of 25 made-up chats of people without tools and 25 of bots with them had ten
+accusations of R3 and I2 of the people, seven of them false (2026-11-30)."""
 MAX_EARLY_SHARE = 0.04
 """Share of the dialogues with results in which an agent states figures before any, up to which all tools are
 taken to be logged: .01 in tau_bench and .00 in STAR; .83 and .13 with only the results of bookings left in
