@@ -64,7 +64,6 @@ OWN: dict[str, dict[str, str]] = {
         "passes_over_person": f"{CHECKS}.phrases:passes_over_person",
         "claims_undone_write": f"{CHECKS}.claims:claims_undone_write",
         "claims_undone_lookup": f"{CHECKS}.facts:claims_undone_lookup",
-        "unsupported_amount": f"{CHECKS}.facts:unsupported_amount",
         "unsupported_fact": f"{CHECKS}.facts:unsupported_fact",
         "contradicts_result": f"{CHECKS}.results:contradicts_result",
         "wrong_level": f"{CHECKS}.results:wrong_level",

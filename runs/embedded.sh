@@ -31,7 +31,7 @@ dialint() { "$python" -m dialint "$@"; }
         --out "$work/scanner" --seed "$seed"
 [ -e "$work/release/manifest.json" ] ||
     dialint train pack --scanner "$work/scanner" --examples "$work/mixed" --out "$work/release" --name embedded-7 \
-        --weights int8 --natural-precision 0.95 --no-suggestions L1 L2 L4 M2 P1 T2 I2 C3 U2
+        --weights int8 --natural-precision 0.95 --no-suggestions L1 L2 L4 M2 P1 T2 I2 C3 U2 M3 I4 C1 V2 R3
 dialint verify "$work/release"
 # The small decoder, which nothing above needs.
 # Corpora whose terms let weights trained on them ship.

@@ -20,6 +20,7 @@ from dialint.detector.checks.claims import (
 )
 from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, fields_of, is_id, objects_of, times
 from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
+from dialint.detector.policy import policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall, Turn
 from dialint.detector.tool_use import ToolUse, format_call, per_dialogue, tool_uses, uses_by_turn
 
@@ -363,10 +364,15 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
     Left alone are technical failures, unknown keys (the customer's mistake, or `wrong_call`), attempts that
     the customer asked for, and calls that were repeated with success, then or later. The hit is the call.
+    Silent without a policy, a source or a system turn, as the agent then knows no rule: of seven hits in
+    made-up clean dialogues four were wrong (a slot just taken, an expired card; 2026-11-30).
 
     Read on the once-half of tau_bench (2026-11-23): 24 of 26 right, .92 (.75 to .99). Whether an attempt that
     the system refused is an error is a matter of policy: where it is none, this is a suggestion.
     """
+    has_rules = dialogue.sources or any(turn.role == "system" for turn in dialogue.turns)
+    if not has_rules and policy_for(dialogue, context.policies) is None:
+        return
     uses = uses_by_turn(dialogue)
     done = {format_call(use.call) for use in tool_uses(dialogue) if not use.failed}
     refused: tuple[ToolUse, tuple[int, int, int]] | None = None

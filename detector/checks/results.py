@@ -47,7 +47,8 @@ MAX_REFUNDS = 8
 
 @check(I1=Evidence(1, 1), I4=Evidence(5, 5), languages=("en",))
 def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a sentence that says something else than the last results before it: the first of a turn.
+    """Find a sentence that says something else than the last results before it: the first of a turn. What was
+    read before a tool changed something is no longer held against anything.
 
     On the 5,029 dialogues with results of tau_bench and STAR (2026-11-30) it has six hits, which are right.
     """
@@ -58,8 +59,10 @@ def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
     for turn in dialogue.turns:
         is_new = is_new or (turn.role == "customer" and bool(turn.text.strip()))
         if turn.index in by_result:
-            uses, is_new = [*([] if is_new else uses), by_result[turn.index]], False
-            results = _Results(uses)
+            use = by_result[turn.index]
+            is_write, is_empty = may_write(use.call.name), use.value in ([], {})
+            uses = [*([] if is_new or is_write else uses), *(() if is_write and is_empty else [use])]
+            results, is_new = _Results(uses), False
         if turn.role not in JUDGED_ROLES:
             told.update(_tokens(turn.text))
         elif turn.text.strip() and uses:

@@ -287,7 +287,8 @@ class ValueIndex:
         """Return whether an amount follows from what is known and from the amounts `stated` in the same
         turn."""
         pool, totals = self.amounts, self.totals
-        if len(pool) > MAX_AMOUNTS or len(self.sums) > MAX_AMOUNTS or amount in pool or amount in totals:
+        is_too_much = max(map(len, (pool, self.sums, self.derived))) > MAX_AMOUNTS
+        if is_too_much or amount in pool or amount in totals:
             return True
         near = range(amount - 99, amount + 100)
         if amount % 100 == 0 and not (pool.isdisjoint(near) and totals.isdisjoint(near)):
