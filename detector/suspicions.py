@@ -5,19 +5,23 @@ What becomes of them is decided in `dialint.detector.decide`.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dialint.detector.calibration import POLICY_CHECK
-from dialint.detector.checks import Check, CheckContext
+from dialint.detector.checks import Check, CheckContext, Hit
 from dialint.detector.decide import Rules, Suspicion
-from dialint.detector.masking import MaskedText
+from dialint.detector.masking import MaskedText, mask_words
 from dialint.detector.records import Dialogue
 from dialint.detector.release import ReleaseInfo, TurnCoverage
 from dialint.detector.scanner import TurnScores, evidence_span
 from dialint.detector.taxonomy import Taxonomy
+
+_MAY_BE_PERSONAL = re.compile(r"[@\d]|(?!\A)[^\W\d_a-z]")
+"""What a reason has that names a person or a number: one that has none need not be masked."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,15 @@ class PreparedDialogue:
     @cached_property
     def place_of(self) -> dict[int, int]:
         return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
+
+    def masked_why(self, hit: Hit) -> str:
+        """The reason of a hit without personal data: its own words as the masked dialogue has them."""
+        position, why = self.place_of[hit.turn], hit.why
+        turn, text = self.dialogue.turns[position], self.texts[position]
+        if not turn.is_silent_act:
+            start, end = text.from_original(hit.start, hit.end)
+            why = why.replace(turn.text[hit.start : hit.end], text.text[start:end])
+        return mask_words(self.dialogue, [why])[why] if _MAY_BE_PERSONAL.search(why) else why
 
 
 @dataclass(frozen=True)
@@ -66,16 +79,16 @@ class SuspicionFinder:
                 for hit in hits[check.name]:
                     if hit.code not in (None, code):
                         continue
-                    of_turn = suspicions[hit.turn, code]
+                    of_turn, why = suspicions[hit.turn, code], case.masked_why(hit)
                     is_policy = check.name == POLICY_CHECK
                     if is_policy and of_turn and of_turn[-1].name == POLICY_CHECK:
-                        of_turn[-1] = replace(of_turn[-1], proof=f"{of_turn[-1].proof}; {hit.why}")
+                        of_turn[-1] = replace(of_turn[-1], proof=f"{of_turn[-1].proof}; {why}")
                         continue
                     of_turn.append(
                         Suspicion(
                             code, hit.turn, case.place_of[hit.turn], hit.start, hit.end,
                             "policy" if is_policy else "check", check.precision, check.name,
-                            f"exact check '{check.name}', no model: {hit.why}",
+                            f"exact check '{check.name}', no model: {why}",
                         )
                     )  # fmt: skip
         for index, scores in case.scores.items():

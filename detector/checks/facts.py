@@ -87,8 +87,9 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             continue
         for use in calls.get(turn.index, ()):
             figures += _figures(str(use.call.arguments))
-            if not use.failed:
+            if use.was_run:  # of a failed call too: what is wrong with its arguments is `wrong_call`
                 stated.add(str(use.call.arguments))
+            if not use.failed:
                 evidence.add(str(use.call.arguments))
         amounts = StatedAmounts([values.cents(match) for match in values.AMOUNT.finditer(turn.text)])
         hits = [

@@ -233,3 +233,19 @@ def test_the_threshold_is_compared_before_rounding(detector: ReleaseDetector) ->
     (verdict,) = strict.verdicts([dialogue(*HELLO)], all_probabilities=True)
     assert verdict.probabilities == {1: {"L1": threshold}}
     assert not verdict.findings
+
+
+def test_no_reason_holds_what_the_masked_dialogue_hides() -> None:
+    """Reasons name values of calls and messages; a part of a masked value is masked too."""
+    hidden = ["jo.lind@mail.example", "Barbara", "Wollstone", "900871"]
+    lines = [
+        "c: I am Nell. Where is my order?",
+        f'call: find_user {{"email": "{hidden[0]}"}}',
+        "t: Error: user not found",
+        f'call: find_user {{"first_name": "{hidden[1]}", "last_name": "{hidden[2]}", "zip": "80207"}}',
+        "t: Error: user not found",
+        f"a: I can't find you. Shall we phone you on +44 7700 {hidden[3]}?",
+    ]
+    (verdict,) = load_detector(DetectorConfig(scan="off")).verdicts([read_case(lines)[0]])
+    assert {finding.code for finding in verdict.findings} == {"P3", "I2"}
+    assert [each for each in hidden if each in verdict.model_dump_json()] == []

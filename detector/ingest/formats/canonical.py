@@ -80,7 +80,7 @@ def _turn(turn: object, path: str, warnings: Counter[str], name: str | None) -> 
         turn.get("at"),
         turn.get("author"),
         internal=True if any(is_note_type(turn[key]) for key in unknown) else None,
-        tool_calls=read_calls(turn.get("tool_calls"), f"{path}.tool_calls", name),
+        tool_calls=read_calls(turn.get("tool_calls"), f"{path}.tool_calls", name, warnings),
         tool_call_id=turn.get("tool_call_id"),
         tool_error=turn.get("tool_error"),
     )

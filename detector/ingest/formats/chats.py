@@ -142,7 +142,7 @@ def add_message(
             turn.author = author if isinstance(author, str) else None
     if role == "bot":
         key = "tools_called" if "tools_called" in message else "tool_calls"
-        calls = read_calls(message.get(key), f"{path}.{key}", name)
+        calls = read_calls(message.get(key), f"{path}.{key}", name, warnings)
         if message.get("function_call") is not None:
             calls = (*calls, read_call(message["function_call"], f"{path}.function_call", name))
         if calls and not (results and results[-1].role == "bot"):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -21,6 +22,8 @@ INPUT = "input"
 """The argument that holds an input which is no JSON object."""
 ARGUMENTS = ("arguments", "input", "args", "input_parameters")
 """The keys under which tools and frameworks write a call's arguments."""
+RESULTS = ("result", "results", "output", "response", "error")
+_RESULT_IN_CALL = Message("W_RESULT_IN_CALL not read: the result of a call is a turn of the role tool")
 MAX_DEPTH = 32
 """Arguments that are nested deeper are kept as JSON text."""
 ACTION = "Action:"
@@ -31,9 +34,12 @@ _ESCAPE = re.compile(
 )
 
 
-def read_calls(value: object, path: str, dialogue: str | None = None) -> tuple[ToolCall, ...]:
+def read_calls(
+    value: object, path: str, dialogue: str | None = None, warnings: Counter[str] | None = None
+) -> tuple[ToolCall, ...]:
     """The calls of a message: a list of objects, each with `name` and `arguments` (or `input`, `args`), or
-    with both under `function` as OpenAI writes them. None is no call.
+    with both under `function` as OpenAI writes them. None is no call. Results that stand in a call are not
+    read, which `warnings` counts.
 
     Raises:
         BadRecord: E_TYPE, it has another shape.
@@ -42,7 +48,12 @@ def read_calls(value: object, path: str, dialogue: str | None = None) -> tuple[T
         return ()
     if not isinstance(value, list):
         raise BadRecord("E_TYPE", path, json_kind(value), "a list of tool calls", dialogue)
-    return tuple(read_call(item, f"{path}[{index}]", dialogue) for index, item in enumerate(value))
+    calls = tuple(read_call(item, f"{path}[{index}]", dialogue) for index, item in enumerate(value))
+    if warnings is not None:
+        warnings.update(
+            _RESULT_IN_CALL for item in value if any(item.get(key) is not None for key in RESULTS)
+        )
+    return calls
 
 
 def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall:

@@ -316,9 +316,14 @@ def test_crlf_is_read_and_counted(tmp_path: Path) -> None:
         ({"languge": "en"}, {}, "W_UNKNOWN_FIELD languge, did you mean 'language'?"),
         ({}, {"auther": "Leo"}, "W_UNKNOWN_FIELD turns[].auther, did you mean 'author'?"),
         ({"ann@example.org 4111 1111": 1}, {}, "W_UNKNOWN_FIELD xxx@xxxxxxx.xxx 999…"),
+        (
+            {},
+            {"role": "agent", "tool_calls": [{"name": "find", "result": {"id": 4}}]},
+            "W_RESULT_IN_CALL not read: the result of a call is a turn of the role tool",
+        ),
     ],
 )
-def test_unknown_fields_are_named(
+def test_fields_that_are_not_read_are_named(
     tmp_path: Path, more: dict[str, Any], spoken: dict[str, Any], warning: str
 ) -> None:
     records = [line(id=name, turns=[{**turn("Hi"), **spoken}], **more) for name in ("a", "b")]
