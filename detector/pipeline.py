@@ -110,7 +110,10 @@ def score(
     Raises:
         ReleaseRefused: the embedded release is damaged.
     """
-    detector, dialogues = detector or load_detector(), tuple(dialogues)
+    dialogues = tuple(dialogues)
+    if detector is None:
+        is_scanned = all_probabilities or Release(EMBEDDED, has_scan=False).info.scan_reports
+        detector = load_detector(DetectorConfig(scan="auto" if is_scanned else "off"))
     if isinstance(detector, ReleaseDetector) and detector.log == EMPTY_PROFILE:
         detector = detector.with_log(profile_log(dialogues, detector.info.domain))
     verdicts = detector.verdicts(dialogues, all_probabilities=all_probabilities)
@@ -270,10 +273,11 @@ class ReleaseDetector:
             monitor.add_seconds("mask", time.perf_counter() - started_s)
         judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
         silent = [[turn.index for turn in dialogue.turns if turn.is_silent_act] for dialogue in dialogues]
+        scanner = self.scanner if all_probabilities or self.info.scan_reports else None
         scanned = {
             index: masked[index][0]
             for index, turns in enumerate(judged)
-            if self.scanner is not None and any(coverages[index][turn].is_judged for turn in turns)
+            if scanner is not None and any(coverages[index][turn].scanned for turn in turns)
         }
 
         def iterate_scanned() -> Iterator[Dialogue]:
@@ -282,7 +286,7 @@ class ReleaseDetector:
                 progress.reached = position
                 yield dialogue
 
-        scans = iter(()) if self.scanner is None else self.scanner.stream(iterate_scanned())
+        scans = iter(()) if scanner is None else scanner.stream(iterate_scanned())
         verdicts = []
         for index, (dialogue, (changed, texts)) in enumerate(zip(dialogues, masked, strict=True)):
             started_s = time.perf_counter()
@@ -385,7 +389,7 @@ class ReleaseDetector:
 
     def _is_of_policies_alone(self, code: str) -> bool:
         how = self.info.codes[code]
-        return how.scan is None and all(check.name == POLICY_CHECK for check in how.checks)
+        return "scan" not in how.covered_by and all(check.name == POLICY_CHECK for check in how.checks)
 
     def _probability(
         self,

@@ -277,6 +277,20 @@ class Verdict(Record):
         """The ISO week of the first time, such as ``2026-W48``."""
         return None if self.started_at is None else "{}-W{:02d}".format(*self.started_at.isocalendar()[:2])
 
+    @property
+    def expected_errors(self) -> float:
+        """The expected number of errors, by which dialogues are ranked: the sum of the largest probability of
+        each turn and code, of what is reported or, where they are given, of all."""
+        expected = {
+            (turn, code): value
+            for turn, row in (self.probabilities or {}).items()
+            for code, value in row.items()
+        }
+        for each in (*self.findings, *self.suggestions):
+            place = each.turn, each.code
+            expected[place] = max(expected.get(place, 0.0), each.probability)
+        return sum(expected.values())
+
     def with_origin(self, dialogue: Dialogue) -> Verdict:
         """Return the verdict with the agent, team, channel and first time of its dialogue."""
         names = ("agent", "team", "channel", "started_at")

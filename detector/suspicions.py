@@ -93,10 +93,10 @@ class SuspicionFinder:
                     )  # fmt: skip
         for index, scores in case.scores.items():
             for code in self.info.codes:
-                probability = self.scan_probability(case, index, code)
-                if probability is None:
+                probability, least = self.scan_probability(case, index, code), self.rules.least(code)
+                if probability is None or least > 1:
                     continue
-                if probability >= self.rules.least(code) or suspicions.get((index, code)):
+                if probability >= least or suspicions.get((index, code)):
                     position = case.place_of[index]
                     turn, text = case.dialogue.turns[position], case.texts[position]
                     start, end = (

@@ -28,7 +28,8 @@ MAX_CHARS = 800
 
 @dataclass
 class JudgedDialogue:
-    """A dialogue with the verdict of the detector inside, and what the judge said of it so far.
+    """A dialogue with the verdict of the detector inside, the number of errors that it expects, and what the
+    judge said of it so far.
 
     `readings` are the usable answers to each of its `questions`, by index, one for each vote; `failed` those
     questions that a vote gave no usable answer to, with the code of the failure; `errors` what the readings
@@ -37,6 +38,7 @@ class JudgedDialogue:
 
     dialogue: Dialogue
     verdict: Verdict
+    expected_errors: float = 0.0
     readings: dict[int, list[Reading]] = field(default_factory=dict)
     failed: dict[int, str] = field(default_factory=dict)
     errors: list[ReadError] = field(default_factory=list)

@@ -214,9 +214,12 @@ class JudgedDetector:
     def _cases(
         self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False
     ) -> list[JudgedDialogue]:
-        verdicts = self.inner.verdicts(dialogues, all_probabilities=all_probabilities)
+        is_ranked = self.options.budget is not None
+        verdicts = self.inner.verdicts(dialogues, all_probabilities=all_probabilities or is_ranked)
+        kept = {} if all_probabilities else {"probabilities": None}
         return [
-            JudgedDialogue(dialogue, verdict) for dialogue, verdict in zip(dialogues, verdicts, strict=True)
+            JudgedDialogue(dialogue, verdict.model_copy(update=kept), verdict.expected_errors)
+            for dialogue, verdict in zip(dialogues, verdicts, strict=True)
         ]
 
     def questions(self, dialogues: Sequence[Dialogue]) -> list[Question]:
@@ -407,7 +410,6 @@ class JudgedDetector:
 
 
 def _rank(case: JudgedDialogue) -> tuple[float, bytes]:
-    """Sorts dialogues: first those in which the detector inside expects most errors, by the probabilities of
-    what it reports; equal ones by a hash of their ids."""
-    expected = sum(each.probability for each in (*case.verdict.findings, *case.verdict.suggestions))
-    return -expected, hashlib.sha256(case.dialogue.id.encode()).digest()
+    """Sorts dialogues: first those in which the detector inside expects most errors; equal ones by a hash of
+    their ids."""
+    return -case.expected_errors, hashlib.sha256(case.dialogue.id.encode()).digest()

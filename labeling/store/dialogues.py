@@ -238,16 +238,10 @@ def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
     million of them. Verdicts that were not judged count as flagged, so that audits of
     unflagged dialogues leave them out; suggestions flag nothing."""
     content = canonical_json(verdict.model_dump(mode="json", exclude=set(ORIGIN)))
-    probabilities = {
-        (turn, code): p for turn, codes in (verdict.probabilities or {}).items() for code, p in codes.items()
-    }
-    for finding in (*verdict.findings, *verdict.suggestions):
-        place = finding.turn, finding.code
-        probabilities[place] = max(probabilities.get(place, 0.0), finding.probability)
     return {
         "dialogue": verdict.dialogue_id,
         "release": verdict.release,
-        "risk": sum(probabilities.values()),
+        "risk": verdict.expected_errors,
         "flagged": bool(verdict.findings) or verdict.status == "not_judged",
         "created_ms": now_ms,
         "sha256": compute_sha256(content),

@@ -77,7 +77,8 @@ def scanned_sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path
     lines = (SAMPLE / "dialogues.jsonl").read_text().splitlines()
     log, out = folder / "log.jsonl", folder / "v.jsonl"
     log.write_text("\n".join(line for line in lines if json.loads(line)["dialogue_id"] in chosen))
-    config = ScoreConfig(out=out, quiet=True, watch=WatchConfig(dialogue_seconds=0))
+    watch = WatchConfig(dialogue_seconds=0)
+    config = ScoreConfig(out=out, quiet=True, all_probabilities=True, watch=watch)
     assert run([str(log)], config) == 0
     return log, out
 

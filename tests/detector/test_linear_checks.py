@@ -74,7 +74,7 @@ def build(turns: list[tuple[Role, str, list[ToolCall], str | None]]) -> Dialogue
         Turn(index=i, role=role, text=text, at=START + i * HOUR, tool_calls=tuple(calls), tool_call_id=id)
         for i, (role, text, calls, id) in enumerate(turns)
     )
-    return Dialogue(id="d", turns=tuple(made), channel="chat", sources=("Shipped orders stay as they are.",))
+    return Dialogue(id="d", turns=tuple(made), channel="chat")
 
 
 def _look_up(i: int, text: str = "") -> list[tuple[Role, str, list[ToolCall], str | None]]:

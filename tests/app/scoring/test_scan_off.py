@@ -31,11 +31,11 @@ OFF = DetectorConfig(scan="off")
 @pytest.mark.parametrize(
     ("options", "scan"),
     [
-        ({}, "auto"), ({"codes": ("L3",)}, "off"), ({"codes": ("L3", "M3")}, "auto"), ({"codes": ("C1",)}, "auto"),
-        ({"codes": ("M3", "R3", "C1"), "out": Path("v.xml")}, "off"), ({"codes": ("L4",), "out": Path("v.xml")}, "off"),
-        ({"codes": ("L3",), "all_probabilities": True}, "auto"),
-        ({"codes": ("L3",), "judge": JudgeConfig(judge="http://127.0.0.1:1/v1")}, "auto"),
-        ({"out": Path("v.xml")}, "off"),
+        ({}, "off"), ({"all_probabilities": True}, "auto"),
+        ({"judge": JudgeConfig(judge="http://127.0.0.1:1/v1")}, "auto"),
+        ({"detector": DetectorConfig(release=Path("smollm2"))}, "auto"),
+        ({"detector": DetectorConfig(release=Path("smollm2")), "codes": ("L3",)}, "off"),
+        ({"detector": DetectorConfig(release=Path("smollm2")), "out": Path("v.xml")}, "off"),
     ],
 )  # fmt: skip
 def test_the_scan_runs_where_something_of_it_is_reported(options: dict[str, Any], scan: str) -> None:
