@@ -39,7 +39,6 @@ from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.option_ranges import command_options, option_changes
 from dialint.finetune.train.lineage import git_commit
-from dialint.finetune.train.metrics_log import METRICS
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -47,13 +46,12 @@ if TYPE_CHECKING:
 SEARCH = "search.json"
 JOB = "job.json"
 Direction = Literal["maximize", "minimize"]
-_RANGE = re.compile(r"\A(?P<low>[^,]{1,80}?)\.\.(?P<high>[^,]{1,80}?)(?P<log>:log)?")
 
 
 @dataclass(frozen=True)
 class Stage:
     """A training stage: its function (``module:name``), its command, the manifest that completes its folder,
-    and its objective, a figure of the manifest or the metrics."""
+    and its objective, a figure of that manifest by its dotted path."""
 
     function: str
     command: str
@@ -94,16 +92,7 @@ def search(*options: Annotated[str, Parameter(allow_leading_hyphen=True)], confi
     options
         Options of the stage itself, after ``--``.
     """
-    manifest = run(config, options, STAGES[config.stage])
-    if manifest is None:
-        print("the trial was stopped; the same command goes on")
-    elif manifest["best"] is None:
-        print("no trial ended with a number")
-    else:
-        best, n_trials = manifest["best"], len(manifest["trials"])
-        objective = STAGES[config.stage].objective
-        print(f"best of {n_trials}: {objective} {best['value']:.6g} in {best['folder']}")
-        print(best["command"])
+    run(config, options, STAGES[config.stage])
 
 
 def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str, Any] | None:
@@ -119,11 +108,8 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
     space = parse_space(config.space)
     if any(option.partition("=")[0] == "--out" for option in options) or "out" in space:
         raise ConfigError("E_OPTION", "--out is the search's own; trials get folders in it")
-    first_values = {
-        name: values.choices[0] if hasattr(values, "choices") else values.low  # type: ignore[attr-defined]
-        for name, values in space.items()
-    }
-    bind(stage, [*options, *to_options(first_values), "--out=trial"])
+    first = {name: vars(each).get("choices", [vars(each).get("low")])[0] for name, each in space.items()}
+    bind(stage, [*options, *to_options(first), "--out=trial"])
     settings: dict[str, Any] = {
         "stage": stage.command,
         "options": list(options),
@@ -136,57 +122,56 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
     if not path.exists():
         write_json(path, job)
     elif changes := option_changes(json.loads(path.read_text()), job):
-        raise OutputRefused(
-            "E_OTHER_JOB", f"{path}: another search: {', '.join(changes)}; name another folder by --out"
-        )
+        message = f"{path}: another search: {', '.join(changes)}; name another folder by --out"
+        raise OutputRefused("E_OTHER_JOB", message)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction=stage.direction)
-    trials: list[dict[str, Any]] = []
     for number in range(config.trials):
         study.sampler = optuna.samplers.TPESampler(seed=(config.seed * 1_000_003 + number) % 2**32)
         trial = study.ask(space)
         folder = config.out / f"trial-{number:04d}"
         manifest, failed = folder / stage.manifest, folder.with_suffix(".failed")
         if not manifest.exists() and not failed.exists():
-            if not _run_trial(stage, number, [*options, *to_options(trial.params), f"--out={folder}"]):
+            words = [*options, *to_options(trial.params), f"--out={folder}"]
+            print(f"trial {number}: dialint {stage.command} {shlex.join(words)}", flush=True)
+            if reason := run_trial(bind(stage, words)):
+                print(f"trial {number} {reason}", flush=True)
                 write_json(failed, trial.params)
             elif not manifest.exists():
+                print("the trial was stopped; the same command goes on")
                 return None
-        value = read_figure(folder, stage, stage.objective) if manifest.exists() else None
+        value = read_objective(manifest, stage) if manifest.exists() else None
         study.tell(trial, value, None if value is not None else optuna.trial.TrialState.FAIL)
-        trials.append({"folder": folder.name, "options": trial.params, "value": value})
-    scored = sorted(
-        (each for each in trials if each["value"] is not None),
-        key=lambda each: float(each["value"]),
-        reverse=stage.direction == "maximize",
-    )
-    best = scored[0] if scored else None
-    if best is not None:
+    trials = [
+        {"folder": f"trial-{each.number:04d}", "options": each.params, "value": each.value}
+        for each in study.trials
+    ]
+    best: dict[str, Any] | None = None
+    if any(each["value"] is not None for each in trials):
         out = config.out.with_name(f"{config.out.name}-best")
-        command = shlex.join([*options, *to_options(best["options"]), f"--out={out}"])
-        best = {**best, "command": f"dialint {stage.command} {command}"}
+        words = [*options, *to_options(study.best_params), f"--out={out}"]
+        command = f"dialint {stage.command} {shlex.join(words)}"
+        best = {**trials[study.best_trial.number], "command": command}
+    print(f"best: {best['value']:.6g} by {best['command']}" if best else "no trial ended with a number")
     content = {"kind": "search", **settings, "trials": trials, "best": best, "commit": git_commit()}
     content["versions"] = package_versions("dialint", "optuna")
     write_manifest(config.out / SEARCH, content)
     return content
 
 
-def _run_trial(stage: Stage, number: int, options: Sequence[str]) -> bool:
-    """Run a trial; whether it fitted into memory and did not diverge."""
-    print(f"trial {number}: dialint {stage.command} {shlex.join(options)}", flush=True)
+def run_trial(trial: Callable[[], object]) -> str:
+    """Run a trial; why it has no result if it diverged or did not fit into memory, else nothing."""
     try:
-        bind(stage, options)()
+        trial()
     except ConfigError as error:
         if error.code != "E_DIVERGED":
             raise
-        print(f"trial {number} diverged: {error.message}", flush=True)
-        return False
+        return f"diverged: {error.message}"
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":  # torch's
             raise
-        print(f"trial {number} does not fit into memory", flush=True)
-        return False
-    return True
+        return "does not fit into memory"
+    return ""
 
 
 def bind(stage: Stage, options: Sequence[str]) -> Callable[[], object]:
@@ -196,12 +181,7 @@ def bind(stage: Stage, options: Sequence[str]) -> Callable[[], object]:
         ConfigError: E_OPTION, an unknown or missing option, or a value out of its range.
     """
     module, _, name = stage.function.partition(":")
-    app = App(
-        default_parameter=Parameter(negative=()),
-        help_flags=(),
-        version_flags=(),
-        result_action="return_value",
-    )
+    app = App(default_parameter=Parameter(negative=()), help_flags=(), version_flags=())
     app.default(getattr(import_module(module), name))
     try:
         function, arguments, _ = app.parse_args(list(options), print_error=False, exit_on_error=False)
@@ -211,22 +191,18 @@ def bind(stage: Stage, options: Sequence[str]) -> Callable[[], object]:
     return lambda: function(*arguments.args, **arguments.kwargs)
 
 
-def read_figure(folder: Path, stage: Stage, path: str) -> float | None:
-    """The figure of a finished run at a dotted path, in its manifest or else in the last entry of its
-    metrics that has it; None if it is not finite.
+def read_objective(manifest: Path, stage: Stage) -> float:
+    """The stage's objective in the manifest of a run.
 
     Raises:
-        ConfigError: E_OBJECTIVE, neither has it.
+        ConfigError: E_OBJECTIVE, the manifest has no such figure.
     """
-    metrics = folder / METRICS
-    entries = [json.loads(line) for line in metrics.read_bytes().splitlines()] if metrics.exists() else []
-    for entry in (read_manifest(folder / stage.manifest), *reversed(entries)):
-        value: Any = entry
-        for name in path.split("."):
-            value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value) if math.isfinite(value) else None
-    raise ConfigError("E_OBJECTIVE", f"{folder}: its manifest and {METRICS} have no figure {path}")
+    value: Any = read_manifest(manifest)
+    for name in stage.objective.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(value, int | float):
+        raise ConfigError("E_OBJECTIVE", f"{manifest}: no figure {stage.objective}")
+    return float(value)
 
 
 def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
@@ -241,22 +217,20 @@ def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
     for text in texts:
         name, _, values = text.partition("=")
         name = name.strip().lstrip("-").replace("-", "_")
-        if not name or not values or name in space:
-            raise ConfigError("E_OPTION", f"--space {text!r}: expected an option once, as in rank=4,8,16")
-        match = _RANGE.fullmatch(values)
-        if match is None:
-            space[name] = CategoricalDistribution([value.strip() for value in values.split(",")])
-            continue
-        low, high, log = match["low"], match["high"], match["log"] is not None
+        low, dots, high = values.removesuffix(":log").partition("..")
         try:
-            if all(re.fullmatch(r"[+-]?\d+", end.strip()) for end in (low, high)):
-                space[name] = IntDistribution(int(low), int(high), log)
+            if not name or not values or name in space:
+                raise ValueError
+            if not dots:
+                space[name] = CategoricalDistribution([value.strip() for value in values.split(",")])
+            elif all(re.fullmatch(r"[+-]?\d+", end) for end in (low, high)):
+                space[name] = IntDistribution(int(low), int(high), values.endswith(":log"))
             elif math.isfinite(float(high) - float(low)):
-                space[name] = FloatDistribution(float(low), float(high), log)
+                space[name] = FloatDistribution(float(low), float(high), values.endswith(":log"))
             else:
                 raise ValueError
         except ValueError:
-            expected = "low..high, above 0 for :log, as in learning_rate=1e-5..1e-3:log"
+            expected = "each option once, as rank=4,8,16, epochs=1..3 or learning_rate=1e-5..1e-3:log"
             raise ConfigError("E_OPTION", f"--space {text!r}: expected {expected}") from None
     if not space:
         raise ConfigError("E_OPTION", "--space must name an option to search over, as in rank=4,8,16")

@@ -90,6 +90,7 @@ def scan(config: ScanConfig) -> None:
             "best_step": loop.state.best_step if loop.best_weights else loop.state.step,
             "seconds": round(loop.state.seconds),
             **loop.state.usage,
+            **loop.final_figures,
         }
     else:
         lineage = _fit(config, model, data, LocalEngine(model, precision, config.row_tokens, device))

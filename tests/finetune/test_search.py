@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import signal
 import sys
@@ -20,18 +18,17 @@ from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.search import (
     SEARCH,
-    STAGES,
     SearchConfig,
     Stage,
     parse_space,
-    read_figure,
+    read_objective,
     run,
     search,
     to_options,
 )
 
 TOY = """
-import json, os, signal
+import os, signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -63,9 +60,7 @@ def toy(config: ToyConfig) -> None:
     if config.kind == "stopped":
         return
     loss = (config.x + config.shift_by - 3.0) ** 2
-    rows = [{"step": 1, "dev": {"loss": 99.0}}, {"step": 2, "dev": {"loss": loss}}, {"step": 2, "other": 1}]
-    (config.out / "metrics.jsonl").write_text("".join(json.dumps(row) + "\\n" for row in rows))
-    write_manifest(config.out / "toy.json", {"kind": "toy", "figures": {"score": -loss}})
+    write_manifest(config.out / "toy.json", {"kind": "toy", "dev": {"loss": loss}})
     if os.environ.get("KILL") == f"{where}/after":
         os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -107,37 +102,22 @@ def test_a_space_that_cannot_be_is_refused(text: str) -> None:
         parse_space(["x=1,2", "x=3,4"])
 
 
-def test_the_best_is_found_and_its_command_told(
-    toy: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = run(config(tmp_path, trials=14), ["--kind", "plain"], toy)
-    assert found is not None
-    assert len(found["trials"]) == 14
-    best = found["best"]
-    assert best["value"] == min(trial["value"] for trial in found["trials"])
-    assert best["value"] == pytest.approx(
-        (best["options"]["x"] + float(best["options"]["shift_by"]) - 3) ** 2
-    )
-    assert best["value"] < 10
-    shown = (
-        f"dialint train toy --kind plain --x={best['options']['x']} --shift-by={best['options']['shift_by']}"
-    )
-    assert best["command"] == f"{shown} --out={tmp_path / 'out-best'}"
-    assert read_manifest(tmp_path / "out" / SEARCH)["best"] == best
-    assert {path.name for path in (tmp_path / "out").glob("trial-*")} == {f"trial-{n:04d}" for n in range(14)}
-
-
-def test_a_finished_search_is_only_told_again_and_may_be_extended(toy: Stage, tmp_path: Path) -> None:
-    first = run(config(tmp_path), [], toy)
-    assert run(config(tmp_path), [], toy) == first
-    more = run(config(tmp_path, trials=8), [], toy)
+def test_the_best_is_found_and_a_finished_search_may_be_extended(toy: Stage, tmp_path: Path) -> None:
+    first = run(config(tmp_path), ["--kind", "plain"], toy)
+    assert run(config(tmp_path), ["--kind", "plain"], toy) == first
+    more = run(config(tmp_path, trials=14), ["--kind", "plain"], toy)
     assert first is not None
     assert more is not None
     assert more["trials"][:6] == first["trials"]
-    assert len(more["trials"]) == 8
-    assert all((tmp_path / f"out/trial-{n:04d}/calls").read_text() == "called\n" for n in range(8))
+    assert all((tmp_path / f"out/trial-{n:04d}/calls").read_text() == "called\n" for n in range(14))
+    best, options = more["best"], more["best"]["options"]
+    assert best["value"] == min(trial["value"] for trial in more["trials"]) < 10
+    assert best["value"] == pytest.approx((options["x"] + float(options["shift_by"]) - 3) ** 2)
+    shown = f"dialint train toy --kind plain --x={options['x']} --shift-by={options['shift_by']}"
+    assert best["command"] == f"{shown} --out={tmp_path / 'out-best'}"
+    assert read_manifest(tmp_path / "out" / SEARCH)["best"] == best
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
-        run(config(tmp_path, seed=1), [], toy)
+        run(config(tmp_path, seed=1), ["--kind", "plain"], toy)
 
 
 def test_a_trial_that_diverges_or_does_not_fit_into_memory_has_no_number(
@@ -153,15 +133,11 @@ def test_a_trial_that_diverges_or_does_not_fit_into_memory_has_no_number(
     assert run(searched, ["--x=1"], toy) == found
 
 
-def test_figures_by_their_paths(tmp_path: Path) -> None:
-    write_manifest(tmp_path / "toy.json", {"figures": {"flag": True, "score": 2}})
-    rows = [{"dev": {"loss": 1.0}}, {"dev": {"loss": math.inf}}]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert read_figure(tmp_path, STAGE, "figures.score") == 2.0
-    assert read_figure(tmp_path, STAGE, "dev.loss") is None  # not finite
-    for path in ("figures.flag", "dev", "dev.loss.x"):
-        with pytest.raises(ConfigError, match="E_OBJECTIVE"):
-            read_figure(tmp_path, STAGE, path)
+def test_a_manifest_without_the_objective_is_refused(tmp_path: Path) -> None:
+    write_manifest(tmp_path / "toy.json", {"dev": {"loss": 2}})
+    assert read_objective(tmp_path / "toy.json", STAGE) == 2.0
+    with pytest.raises(ConfigError, match="E_OBJECTIVE"):
+        read_objective(tmp_path / "toy.json", replace(STAGE, objective="dev.loss.x"))
 
 
 def test_a_stage_that_was_told_to_stop_ends_the_search(toy: Stage, tmp_path: Path) -> None:
@@ -220,5 +196,4 @@ def test_the_real_scan_is_searched(
     found = read_manifest(tmp_path / "out" / SEARCH)
     for trial in found["trials"]:
         assert trial["value"] == logged(tmp_path / "out" / trial["folder"])[-1]["dev"]["ap"]["macro"]
-    assert found["stage"] == STAGES["scan"].command
     assert found["best"]["command"] in capsys.readouterr().out
