@@ -275,7 +275,7 @@ class Renderer:
             raise ReleaseRefused("E_RELEASE", f"the tokenizer lacks the control tokens {missing}")
         self._control = {mark: token for mark, token in ids.items() if token is not None}
         self._reserved = frozenset(self._control.values())
-        self._tokenizer = _plain(tokenizer_json)
+        self._tokenizer = plain_tokenizer(tokenizer_json)
         self._marks = {
             role: (self._control[mark], *self._encode([config.names.get(role, "")])[0].ids)
             for role, mark in config.roles.items()
@@ -425,7 +425,7 @@ def load_tokenizer(tokenizer_json: str) -> Tokenizer:
     return tokenizer
 
 
-def _plain(tokenizer_json: str) -> Tokenizer:
+def plain_tokenizer(tokenizer_json: str) -> Tokenizer:
     """The tokenizer without its added tokens, truncation and padding: all input is plain text."""
     raw = json.loads(tokenizer_json)
     raw.update(added_tokens=[], truncation=None, padding=None, post_processor=None)

@@ -14,10 +14,9 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -27,43 +26,40 @@ from dialint.detector.artifacts import (
     file_entry,
     make_output_folder,
     require_new,
-    sha256_file,
     write_manifest,
 )
-from dialint.detector.engines.base_models import ModelSource, load_base_model, resolve_base, weights_sha256
+from dialint.detector.engines.base_models import (
+    BaseFolder,
+    ModelSource,
+    load_base_model,
+    load_folder_tokenizer,
+    resolve_base,
+    weights_sha256,
+)
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.option_ranges import command_options
-from dialint.detector.records import Dialogue
 from dialint.finetune.decoder import tokenizer
 from dialint.finetune.decoder.text import (
-    Piece,
-    Writer,
-    load_tokenizer,
     own_writer,
     read_dialogues,
-    sample,
     source_of,
     split_dialogues,
     template_writer,
 )
-from dialint.finetune.train import checkpoint
 from dialint.finetune.train.adapters import AdapterOptions, require_positions
-from dialint.finetune.train.checkpoint import validate_finite
+from dialint.finetune.train.checkpoint import remove_except, validate_finite
 from dialint.finetune.train.lineage import TRAINING, job_of_config, provenance, render_template
 from dialint.finetune.train.memory import TrainingSetup, print_plan
 from dialint.finetune.train.options import RunOptions
 
-if TYPE_CHECKING:
-    from dialint.finetune.decoder.trainer import PretrainTrainer
-    from dialint.finetune.train.loop import TrainerState
-
-CHAT_SHARE = 0.1
-"""Share of dialogues that the small decoder reads in its chat template rather than in role marks."""
-HELDOUT_PER_SOURCE = 50
-"""Held-out dialogues of each source that are evaluated during training; at the end all are."""
+CHAT_EVERY = 10
+"""Of so many dialogues the small decoder reads one in its chat template, the others in role marks."""
+HELDOUT_PIECES = 300
+"""Held-out pieces that are evaluated during training; at the end all are."""
 TOKENIZER_FILES = ("*token*.json", "chat_template.jinja")
+"""Copied as they are: transformers writes tokenizers of some models with tokens of its own."""
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
 
 
@@ -110,85 +106,74 @@ def pretrain(config: PretrainConfig) -> None:
     """
     import torch
 
-    from dialint.detector.engines.local import resolve_device, resolve_precision
-    from dialint.finetune.decoder.trainer import PretrainTrainer
+    from dialint.finetune.decoder.trainer import evaluate_perplexity, train
 
     require_new(config.out, TRAINING, "a trained decoder")
     require_single_process("train pretrain")
     running = config.running
     running.validate()
-    if config.base is not None:
-        config = replace(config, base=resolve_base(config.base).folder)
+    base = None if config.base is None else resolve_base(config.base)
     if running.dry_run:
-        _print_memory(config)
+        _print_memory(config, base)
         return
     torch.set_num_threads(running.threads)
-    base_hashes = []
-    if config.base is not None:
-        load_tokenizer(config.base)
-        base_hashes = [weights_sha256(config.base), sha256_file(config.base / "tokenizer.json")]
+    source = base_writer = None
+    if base is not None:
+        source, base_writer = ModelSource(base, weights_sha256(base.folder)), template_writer(base.folder)
     dialogues, logs = read_dialogues(config.dialogues, config.read)
-    job = job_of_config(config, logs, *base_hashes)
-    train, heldout = split_dialogues(dialogues)
-    if not train or not heldout:
+    job = job_of_config(config, logs, *([source.sha256] if source is not None else []))
+    learnt, heldout = split_dialogues(dialogues)
+    if not learnt or not heldout:
         raise InputRefused("E_NO_RECORDS", "the logs hold too few dialogues to learn from and to hold out")
     with disk_errors(config.out):
         make_output_folder(config.out)
-    writers = _build_writers(config, train)
-    pieces = _encode(config, writers, train)
-    heldout_sample = writers[0].pieces(sample(heldout, HELDOUT_PER_SOURCE), config.row_tokens)
-    if not pieces or not heldout_sample:
+    if source is not None and base_writer is not None:
+        for path in (path for pattern in TOKENIZER_FILES for path in source.folder.glob(pattern)):
+            (config.out / path.name).write_bytes(path.read_bytes())
+        written = [(base_writer, learnt)]
+    else:
+        texts = (turn.text for dialogue in learnt for turn in dialogue.turns if turn.role != "tool")
+        tokenizer.save_tokenizer(tokenizer.train_tokenizer(texts, config.vocabulary), config.out)
+        marked = [each for number, each in enumerate(learnt) if number % CHAT_EVERY]
+        written = [
+            (own_writer((config.out / "tokenizer.json").read_text()), marked),
+            (template_writer(config.out), learnt[::CHAT_EVERY]),
+        ]
+    pieces = [piece for writer, part in written for piece in writer.pieces(part, config.row_tokens)]
+    heldout_pieces = written[0][0].pieces(heldout, config.row_tokens)
+    if not pieces or not heldout_pieces:
         raise ConfigError("E_TEMPLATE", "the chat template of the base refuses every dialogue")
     n_tokens = sum(len(piece.ids) for piece in pieces)
     print(f"{len(pieces)} pieces to train on, {n_tokens} tokens", file=sys.stderr, flush=True)
-    device = resolve_device(running.device)
-    bf16 = resolve_precision(running.precision, torch.device(device)) == "bf16"
-    trainer = PretrainTrainer(config, _build_model(config, device), bf16, pieces, heldout_sample)
-    if not trainer.rows:
-        raise ConfigError("E_OPTION", "--epochs leaves nothing to train on")
-    loop = trainer.build_loop(job)
-    if not loop.run():
-        return
-    n_train, n_heldout = (Counter(map(source_of, part)) for part in (train, heldout))
-    facts = {
+    model = _load_model(config, source)
+    run = train(config, model, pieces, heldout_pieces[:HELDOUT_PIECES], job)
+    model.to(torch.bfloat16).to(torch.float32)  # evaluated as it will be loaded
+    figures = evaluate_perplexity(model, heldout_pieces, config.row_tokens, running.uses_bf16())
+    _save_model(model, config.out)
+    n_train, n_heldout = (Counter(map(source_of, part)) for part in (learnt, heldout))
+    content = {
+        "kind": "decoder",
         "sources": {
             name: {"train": n_train[name], "heldout": n_heldout[name]} for name in n_train | n_heldout
         },
-        "written": [writer.name for writer in writers],
+        "written": [writer.name for writer, _ in written],
         "logs": logs,
+        "parameters": {
+            "all": model.num_parameters(),
+            "beside_embeddings": model.num_parameters(exclude_embeddings=True),
+        },
+        **run,
+        "heldout": figures,
+        "base_sha256": None if source is None else source.sha256,
+        **provenance(config),
+        "outputs": [file_entry(path) for path in sorted(config.out.glob("*.safetensors"))],
     }
-    _save(config, trainer, loop.state, writers[0].pieces(heldout, config.row_tokens), facts)
-    checkpoint.remove_except(config.out)
+    (config.out / "README.md").write_text(render_template(CARD, name=config.out.name, **content))
+    write_manifest(config.out / TRAINING, content)
+    remove_except(config.out)
 
 
-def _build_writers(config: PretrainConfig, dialogues: Sequence[Dialogue]) -> list[Writer]:
-    """The writers of dialogues; evaluation uses the first. Saves the tokenizer in the output folder."""
-    if config.base is not None:
-        for pattern in TOKENIZER_FILES:
-            for path in config.base.glob(pattern):
-                (config.out / path.name).write_bytes(path.read_bytes())
-        return [template_writer(config.base)]
-    texts = (turn.text for dialogue in dialogues for turn in dialogue.turns if turn.role != "tool")
-    tokenizer.save_tokenizer(tokenizer.train_tokenizer(texts, config.vocabulary), config.out)
-    return [own_writer((config.out / "tokenizer.json").read_text()), template_writer(config.out)]
-
-
-def _encode(config: PretrainConfig, writers: Sequence[Writer], dialogues: Sequence[Dialogue]) -> list[Piece]:
-    """The training pieces; the second writer encodes a share of the dialogues, sampled by the seed."""
-    import numpy as np
-
-    share = CHAT_SHARE if len(writers) > 1 else 0.0
-    is_chat = np.random.default_rng(config.running.seed).random(len(dialogues)) < share
-    return [
-        piece
-        for number, writer in enumerate(writers)
-        for piece in writer.pieces(
-            [item for item, chat in zip(dialogues, is_chat, strict=True) if chat == number], config.row_tokens
-        )
-    ]
-
-
-def _build_model(config: PretrainConfig, device: str) -> Any:
+def _load_model(config: PretrainConfig, source: ModelSource | None) -> Any:
     """The model ready to train.
 
     Raises:
@@ -197,77 +182,41 @@ def _build_model(config: PretrainConfig, device: str) -> Any:
     """
     from dialint.detector.engines import packed
     from dialint.finetune.decoder.trainer import decoder_config, init_decoder
-    from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
     model: Any
-    n_tokens = len(load_tokenizer(config.out))
-    if config.base is not None:
-        source = ModelSource(resolve_base(config.base), weights_sha256(config.base))
+    n_tokens = len(load_folder_tokenizer(config.out))
+    if source is None:
+        model = init_decoder(decoder_config(config.depth, n_tokens, config.row_tokens), config.running.seed)
+    else:
         model = load_base_model(source, trainable=True, full_precision=True)
         n_rows = model.get_input_embeddings().num_embeddings
         if n_tokens > n_rows:
             raise ConfigError("E_BASE", f"{config.base}: {n_tokens} tokens, but embeddings for {n_rows}")
-    else:
-        model = init_decoder(decoder_config(config.depth, n_tokens, config.row_tokens), config.running.seed)
-    model.to(device)
     require_positions(model, config.row_tokens)
     if (reason := packed.equivalence_error(model.base_model, config.row_tokens, 0)) is not None:
         raise ConfigError("E_BASE", reason)
     model.set_attn_implementation(packed.NAME)
-    if recomputes_activations(config.running, model):
-        enable_gradient_checkpointing(model)
-    model.train()
+    model.config.use_cache = False
     return model
 
 
-def _print_memory(config: PretrainConfig) -> None:
+def _save_model(model: Any, out: Path) -> None:
+    """Write the weights in bf16, for attention of transformers' own."""
+    import torch
+    from transformers.utils import logging
+
+    model.config.use_cache = True
+    model.set_attn_implementation("sdpa" if model._supports_sdpa else "eager")
+    validate_finite(model.to("cpu", torch.bfloat16).state_dict(), out)
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    model.save_pretrained(out)
+
+
+def _print_memory(config: PretrainConfig, base: BaseFolder | None) -> None:
     from dialint.finetune.decoder.trainer import decoder_config
 
     with tempfile.TemporaryDirectory() as folder:
         decoder_config(config.depth, config.vocabulary, config.row_tokens).save_pretrained(folder)
         all_weights, n = AdapterOptions(adapter="none"), config.row_tokens
-        base = config.base or Path(folder)
-        print_plan(TrainingSetup(base, "CAUSAL_LM", all_weights, config.running, 1, n, n))
-
-
-def _save(
-    config: PretrainConfig,
-    trainer: PretrainTrainer,
-    state: TrainerState,
-    heldout: Sequence[Piece],
-    facts: dict[str, Any],
-) -> None:
-    """Write the weights, the model card and last the manifest, with figures of the weights as stored."""
-    import torch
-    from transformers.utils import logging
-
-    from dialint.finetune.decoder.trainer import evaluate_perplexity
-
-    trainer.model.to(torch.bfloat16).to(torch.float32)  # evaluated as it will be loaded
-    figures = evaluate_perplexity(trainer.model, heldout, config.row_tokens, trainer.bf16)
-    trainer.model.set_attn_implementation("sdpa" if trainer.model._supports_sdpa else "eager")
-    model = trainer.model.to("cpu", torch.bfloat16)
-    validate_finite(model.state_dict(), config.out)
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    model.save_pretrained(config.out)
-    total = sum(p.numel() for p in model.parameters())
-    embeddings = (model.get_input_embeddings(), model.get_output_embeddings())
-    tables = {id(part.weight): part.weight.numel() for part in embeddings if part is not None}
-    bases = sorted(config.base.glob("*.safetensors")) if config.base else []
-    content = {
-        "kind": "decoder",
-        **facts,
-        "parameters": {"all": total, "beside_embeddings": total - sum(tables.values())},
-        "tokens_seen": state.tokens,
-        "steps": state.step,
-        "best_step": state.best_step,
-        "heldout": figures,
-        "precision": "bf16" if trainer.bf16 else "fp32",
-        "base_sha256": {path.name: sha256_file(path) for path in bases},
-        **provenance(config),
-        "seconds": round(state.seconds),
-        **state.usage,
-        "outputs": [file_entry(path) for path in sorted(config.out.glob("*.safetensors"))],
-    }
-    (config.out / "README.md").write_text(render_template(CARD, name=config.out.name, **content))
-    write_manifest(config.out / TRAINING, content)
+        shape = Path(folder) if base is None else base.folder
+        print_plan(TrainingSetup(shape, "CAUSAL_LM", all_weights, config.running, 1, n, n))

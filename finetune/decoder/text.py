@@ -4,35 +4,30 @@ Copies and near-copies are left out, and dialogues that resemble each other are 
 Personal data are masked on the way in, because the scanner reads masked text too and because weights remember
 what they were shown.
 
-The text of turns is always encoded as plain text; control tokens come from the writer alone. A template is
-rendered once a dialogue for the words between the turns, with placeholders for the turns. System messages are
-left out of templates: most refuse one in the middle.
+Nobody can type a control token: our own marks are set as ids around plain text, and what a tokenizer would
+take for a mark is removed from the text that its template gets. System messages are left out of templates:
+most refuse one in the middle.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.engines.base_models import load_folder_tokenizer
-from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.near_duplicates import NEAR_DUPLICATE, RELATED, group_names, linking_pairs, shingles
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, Turn
-from dialint.detector.render import load_tokenizer as tokenizer_of
-from dialint.detector.render import visible_text
+from dialint.detector.render import plain_tokenizer, visible_text
 from dialint.finetune.decoder.tokenizer import BEGIN, CONTROL, DIALOGUE_SLOT, END, ROLES, SLOT
 
 HELD_OUT = 0.1
@@ -43,10 +38,8 @@ PLAIN = (
     "{% endfor %}{{ eos_token or '' }}"
 )
 """The chat template of a tokenizer that has none: plain words."""
-Units = list[list[int]]
-Write = Callable[[Sequence[Turn]], Units]
-"""Token ids of each turn with the marks around it; together the whole dialogue. Empty: refused."""
-_PLACE = re.compile("\ue000(\\d+)\ue001")
+Write = Callable[[Sequence[Turn]], list[list[int]]]
+"""Token ids of a dialogue in runs that are kept whole where they fit into a row. Empty: refused."""
 
 
 def read_dialogues(logs: Sequence[str], reading: ReadConfig) -> tuple[list[Dialogue], str]:
@@ -85,17 +78,6 @@ def source_of(dialogue: Dialogue) -> str:
     return str(dialogue.metadata.get("source", "log"))
 
 
-def sample(dialogues: Iterable[Dialogue], per_source: int) -> list[Dialogue]:
-    """The first `per_source` dialogues of each source."""
-    counts: Counter[str] = Counter()
-    chosen = []
-    for dialogue in dialogues:
-        counts[source_of(dialogue)] += 1
-        if counts[source_of(dialogue)] <= per_source:
-            chosen.append(dialogue)
-    return chosen
-
-
 @dataclass(frozen=True)
 class Piece:
     """Part of a dialogue, whole wherever it fits into a row. `n_bytes` of text, UTF-8, are the
@@ -108,21 +90,20 @@ class Piece:
 
 @dataclass(frozen=True)
 class Writer:
-    """How dialogues are written: `write` gives the units, `opening` begins a piece that goes on; what
-    roles of `silent` say is not written."""
+    """How dialogues are written: by `write`, without the turns of some roles; `opening` begins a piece that
+    goes on."""
 
     name: str
     write: Write
     opening: tuple[int, ...] = ()
-    silent: tuple[Role, ...] = ()
+    left_out: tuple[Role, ...] = ("tool",)
 
     def pieces(self, dialogues: Iterable[Dialogue], row_tokens: int) -> list[Piece]:
         """Every dialogue in pieces of 2 to `row_tokens` tokens; refused dialogues give none."""
         pieces = []
         for dialogue in dialogues:
-            turns = [turn for turn in dialogue.turns if turn.role != "tool" and turn.text.strip()]
-            texts = [turn.text for turn in turns if turn.role not in self.silent]
-            n_bytes = sum(len(visible_text(text)[0].encode()) for text in texts)
+            turns = [turn for turn in dialogue.turns if turn.role not in self.left_out and turn.text.strip()]
+            n_bytes = sum(len(visible_text(turn.text)[0].encode()) for turn in turns)
             for ids in _cut(self.write(turns), self.opening, row_tokens):
                 if len(ids) > 1:
                     pieces.append(Piece(np.array(ids, np.int32), source_of(dialogue), n_bytes))
@@ -130,14 +111,14 @@ class Writer:
         return pieces
 
 
-def _cut(units: Units, opening: tuple[int, ...], limit: int) -> Iterable[list[int]]:
-    """Runs of units that fit; a unit that fits nowhere is cut itself."""
+def _cut(runs: list[list[int]], opening: tuple[int, ...], limit: int) -> Iterable[list[int]]:
+    """Runs together as far as they fit; a run that fits nowhere is cut itself."""
     piece: list[int] = []
-    for unit in units:
-        if piece and len(piece) + len(unit) > limit:
+    for run in runs:
+        if piece and len(piece) + len(run) > limit:
             yield piece
             piece = list(opening)
-        piece = piece + unit
+        piece = piece + run
         while len(piece) > limit:
             yield piece[:limit]
             piece = [*opening, *piece[limit:]]
@@ -148,98 +129,50 @@ def _cut(units: Units, opening: tuple[int, ...], limit: int) -> Iterable[list[in
 def own_writer(tokenizer_json: str) -> Writer:
     """The small decoder's own way: the same tokens that the scanner's renderer writes, and an end."""
     mark = {name: CONTROL.index(name) for name in CONTROL}
-    encode = plain_encoder(tokenizer_json)
+    tokenizer = plain_tokenizer(tokenizer_json)
 
-    def write(turns: Sequence[Turn]) -> Units:
-        units = []
-        for turn, ids in zip(turns, encode([turn.text for turn in turns]), strict=True):
-            slot = [mark[SLOT]] if turn.role in JUDGED_ROLES else []
-            units.append([mark[ROLES[turn.role]], *ids, *slot])
-        if units:
-            units[0].insert(0, mark[BEGIN])
-            units[-1] += [mark[DIALOGUE_SLOT], mark[END]]
-        return units
+    def write(turns: Sequence[Turn]) -> list[list[int]]:
+        texts = tokenizer.encode_batch(
+            [visible_text(turn.text)[0] for turn in turns], add_special_tokens=False
+        )
+        runs = [
+            [mark[ROLES[turn.role]], *text.ids, *([mark[SLOT]] if turn.role in JUDGED_ROLES else [])]
+            for turn, text in zip(turns, texts, strict=True)
+        ]
+        if runs:
+            runs[0].insert(0, mark[BEGIN])
+            runs[-1] += [mark[DIALOGUE_SLOT], mark[END]]
+        return runs
 
     return Writer("marks", write, (mark[BEGIN],))
 
 
 def template_writer(folder: Path) -> Writer:
-    """The way of the chat template of the folder's tokenizer: customers are its users, agents its assistants.
-    Without a template, in plain words.
+    """The way of the chat template of the folder's tokenizer: customers are its users, agents its assistants,
+    what one side says in a row is one message. Without a template, in plain words.
 
     Raises:
         ConfigError: E_BASE, there is no tokenizer that needs no code.
     """
-    tokenizer = load_tokenizer(folder)
-    template = tokenizer.chat_template
-    tokenizer_json = (folder / "tokenizer.json").read_text()
-    encode, marked = plain_encoder(tokenizer_json), tokenizer_of(tokenizer_json)
-
-    def write(turns: Sequence[Turn]) -> Units:
-        messages = _alternating(turns)
-        between = _between(tokenizer, template or PLAIN, [role for role, _ in messages])
-        if between is None:
-            return []
-        marks = [marked.encode(text, add_special_tokens=False).ids for text in between]
-        texts = encode([text for _, text in messages])
-        units = [[*before, *text] for before, text in zip(marks, texts, strict=False)]
-        units[-1] += marks[-1]
-        return units
-
-    return Writer("template" if template else "plain", write, silent=("system",))
-
-
-def load_tokenizer(folder: Path) -> Any:
-    """The folder's tokenizer as transformers reads it: local files only, no code of the folder's.
-
-    Raises:
-        ConfigError: E_BASE, there is none that needs no code.
-    """
-    if not (folder / "tokenizer.json").is_file():
-        raise ConfigError("E_BASE", f"{folder}: no tokenizer.json")
-    return load_folder_tokenizer(folder)
-
-
-def plain_encoder(tokenizer_json: str) -> Callable[[list[str]], Units]:
-    """Encodes texts without the tokenizer's added tokens: nothing in them can pose as a mark."""
-    raw = json.loads(tokenizer_json)
-    raw.update(added_tokens=[], truncation=None, padding=None, post_processor=None)
-    tokenizer = tokenizer_of(json.dumps(raw))
-
-    def encode(texts: list[str]) -> Units:
-        batch = tokenizer.encode_batch([visible_text(text)[0] for text in texts], add_special_tokens=False)
-        return [encoding.ids for encoding in batch]
-
-    return encode
-
-
-def _alternating(turns: Sequence[Turn]) -> list[tuple[str, str]]:
-    """User and assistant in turns: what one side says in a row is one message."""
-    messages: list[tuple[str, str]] = []
-    for turn in turns:
-        if turn.role == "system":
-            continue
-        role = "assistant" if turn.role in JUDGED_ROLES else "user"
-        if messages and messages[-1][0] == role:
-            messages[-1] = (role, messages[-1][1] + "\n" + turn.text)
-        else:
-            messages.append((role, turn.text))
-    return messages
-
-
-def _between(tokenizer: Any, template: str, roles: Sequence[str]) -> list[str] | None:
-    """What the template writes before, between and after the messages of these roles; None where it refuses
-    them or does not write every content once and in order."""
     from jinja2 import TemplateError
 
-    if not roles:
-        return None
-    messages = [{"role": role, "content": f"\ue000{index}\ue001"} for index, role in enumerate(roles)]
-    try:
-        text = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
-    except TemplateError:
-        return None
-    parts = _PLACE.split(text)
-    if [int(place) for place in parts[1::2]] != list(range(len(roles))):
-        return None
-    return parts[::2]
+    tokenizer = load_folder_tokenizer(folder)
+    marks = [re.escape(mark) for mark in tokenizer.get_added_vocab() if not mark.isspace()]
+    typed_mark = re.compile("|".join(sorted(marks, key=len, reverse=True)) or r"(?!)")
+
+    def write(turns: Sequence[Turn]) -> list[list[int]]:
+        messages: list[dict[str, str]] = []
+        for turn in turns:
+            role = "assistant" if turn.role in JUDGED_ROLES else "user"
+            text = typed_mark.sub(" ", visible_text(turn.text)[0])
+            if messages and messages[-1]["role"] == role:
+                messages[-1]["content"] += "\n" + text
+            else:
+                messages.append({"role": role, "content": text})
+        template = tokenizer.chat_template or PLAIN
+        try:
+            return [tokenizer.apply_chat_template(messages, chat_template=template, return_dict=False)]
+        except TemplateError:
+            return []
+
+    return Writer("template" if tokenizer.chat_template else "plain", write, left_out=("tool", "system"))

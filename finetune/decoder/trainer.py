@@ -1,45 +1,41 @@
-"""The decoder: its shape from one dial, rows of dialogues, the training step, held-out perplexity by source.
+"""The decoder: its shape from one dial, rows of dialogues, their training, held-out perplexity by source.
 
 Dialogues are cut into pieces and packed into rows, whose pieces do not see each other (attention of
-`dialint.detector.engines.packed`). Everything random follows from the seed and the step's number. Perplexity
-counts every token, control tokens included, so it compares models of one tokenizer and style only. Bits per
-byte divide the cost of all tokens by the bytes of the dialogues' text: they compare any models.
+`dialint.detector.engines.packed`); transformers' trainer learns them. Perplexity counts every token, control
+tokens included, so it compares models of one tokenizer and style only. Bits per byte divide the cost of all
+tokens by the bytes of the dialogues' text: they compare any models.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
+from transformers import (
+    EarlyStoppingCallback,
+    PreTrainedModel,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+    Trainer,
+    TrainingArguments,
+)
 
 from dialint.detector.engines import packed
 from dialint.finetune.decoder.text import Piece
 from dialint.finetune.decoder.tokenizer import BEGIN, CONTROL, END, PAD
-from dialint.finetune.train.checkpoint import validate_loss
-from dialint.finetune.train.loop import (
-    Evaluation,
-    StepOutput,
-    TrainingLoop,
-    build_optimizer,
-    optimizer_step,
-    plan_rows,
-    warmup_cosine,
-)
+from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer
+from dialint.finetune.train.loop import pack_rows, plan_rows
 
 HEAD_DIM = 32
-LOG_STEPS = 20
 WARM_UP = 0.03
 """Share of steps in which the rate rises."""
 PATIENCE = 5
-"""Evaluations without improvement after which training stops."""
+"""Evaluations without improvement after which training stops; the best weights are kept."""
 WEIGHT_DECAY = 0.1
 """Decay of matrices."""
 FLOOR = 0.1
@@ -76,6 +72,72 @@ def init_decoder(shape: Qwen3Config, seed: int) -> PreTrainedModel:
     return Qwen3ForCausalLM(shape)
 
 
+def collate(rows: Sequence[Sequence[Piece]]) -> dict[str, torch.Tensor]:
+    """The inputs of one row, shape (1, tokens); no token predicts the first one of a piece."""
+    (pieces,) = rows
+    row = packed.pack([piece.ids.tolist() for piece in pieces], 0)
+    labels = row.ids.clone()
+    labels[0, row.bounds[:-1]] = -100
+    ids = {"input_ids": row.ids, "position_ids": row.positions, "labels": labels}
+    return {**ids, "cu_seq_lens_q": row.bounds}
+
+
+def train(
+    config: Any, model: Any, pieces: Sequence[Piece], heldout: Sequence[Piece], job: str
+) -> dict[str, Any]:
+    """Train `model` in place, from the last checkpoint of `job` if there is one; figures of the run. `config`
+    is a `PretrainConfig`. Early stopping is by the loss on `heldout`.
+
+    Raises:
+        ConfigError: E_DIVERGED, a loss that is not finite.
+        SystemExit: 0, after SIGTERM, when a checkpoint is saved and the same command resumes.
+    """
+    rows, heldout_rows = (
+        [
+            [part[index] for index in row]
+            for row in plan_rows([len(each.ids) for each in part], config.running.seed, 1, config.row_tokens)
+        ]
+        for part in (pieces, heldout)
+    )
+    n_steps = max(1, math.ceil(config.epochs * math.ceil(len(rows) / config.rows)))
+    eval_steps = min(config.eval_steps, n_steps)
+    arguments = build_trainer_config(
+        TrainingArguments,
+        config.running,
+        config.out,
+        model,
+        per_device_train_batch_size=1,
+        per_device_eval_batch_size=1,
+        gradient_accumulation_steps=config.rows,
+        num_train_epochs=config.epochs,
+        learning_rate=config.peak_rate,
+        adam_beta2=0.95,
+        weight_decay=WEIGHT_DECAY,
+        lr_scheduler_type="cosine_with_min_lr",
+        lr_scheduler_kwargs={"min_lr_rate": FLOOR},
+        warmup_steps=WARM_UP,  # as a share of all
+        include_num_input_tokens_seen="all",
+        prediction_loss_only=True,
+        eval_strategy="steps",
+        eval_steps=eval_steps,
+        save_strategy="steps",
+        save_steps=eval_steps,
+        load_best_model_at_end=True,
+        metric_for_best_model="loss",
+        greater_is_better=False,
+    )
+    model._keys_to_ignore_on_save = list(model.all_tied_weights_keys) or None  # or the trainer warns of them
+    model.register_forward_pre_hook(_read_bounds, with_kwargs=True)
+    trainer = Trainer(model, arguments, collate, rows, heldout_rows)
+    trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=PATIENCE))
+    return run_trainer(trainer, config.out, job, config.running)[1]
+
+
+def _read_bounds(model: Any, args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Takes the bounds of pieces, which every layer reads, from the GPU once."""
+    return args, {**inputs, "cu_seq_lens_q": inputs["cu_seq_lens_q"].cpu()}
+
+
 def token_losses(model: Any, pieces: Sequence[Piece], bf16: bool = False) -> torch.Tensor:
     """Cross-entropy in nats of each token's successor in the pieces end to end, shape (tokens,), 0 at the end
     of a piece; in fp32 on the CPU, whatever the model computes in."""
@@ -93,86 +155,6 @@ def token_losses(model: Any, pieces: Sequence[Piece], bf16: bool = False) -> tor
     return cross_entropy(logits[0].float(), targets.to(device), reduction="none").float().cpu()
 
 
-@dataclass
-class PretrainTrainer:
-    """A decoder with the data, the optimizer and the rows of its training; `config` is a
-    `PretrainConfig`."""
-
-    config: Any
-    model: Any
-    bf16: bool
-    train: Sequence[Piece]
-    heldout: Sequence[Piece]
-
-    def __post_init__(self) -> None:
-        config, lengths = self.config, [len(piece.ids) for piece in self.train]
-        self.rows = list(plan_rows(lengths, config.running.seed, config.epochs, config.row_tokens))
-        self.n_steps = math.ceil(len(self.rows) / config.rows)
-        self.parameters = dict(self.model.named_parameters())
-        matrices = [p for p in self.parameters.values() if p.dim() >= 2]  # embeddings among them
-        others = [p for p in self.parameters.values() if p.dim() < 2]  # norms and biases do not decay
-        self.optimizer = build_optimizer(
-            config.running.optimizer,
-            [group for group in (matrices, others) if group],
-            self.model.device.type,
-            WEIGHT_DECAY,
-            betas=(0.9, 0.95),
-        )
-        for group in self.optimizer.param_groups[1:]:
-            group["weight_decay"] = 0.0
-
-    def build_loop(self, job: str) -> TrainingLoop:
-        """The run in the folder of the config, with early stopping by held-out perplexity."""
-        return TrainingLoop(
-            out=self.config.out,
-            job=job,
-            n_steps=self.n_steps,
-            train_step=self.train_step,
-            parameters=self.parameters,
-            optimizer=self.optimizer,
-            evaluate=self.evaluate,
-            eval_steps=self.config.eval_steps,
-            eval_last_step=True,
-            patience=PATIENCE,
-            log_steps=LOG_STEPS,
-            running=self.config.running,
-        )
-
-    def train_step(self, step: int) -> StepOutput:
-        """The optimizer's step number `step`. The loss is the mean over all target tokens of the step.
-
-        Raises:
-            ConfigError: E_DIVERGED, the loss or the gradient is NaN or infinite.
-        """
-        config = self.config
-        torch.manual_seed(config.running.seed * 1_000_003 + step)  # dropout of base models
-        planned = self.rows[step * config.rows : (step + 1) * config.rows]
-        rows = [[self.train[index] for index in row] for row in planned]
-        n_targets = sum(len(piece.ids) - 1 for row in rows for piece in row)
-        total = 0.0
-        for row in rows:
-            loss = token_losses(self.model, row, self.bf16).sum() / n_targets
-            loss.backward()  # type: ignore[no-untyped-call]
-            total += float(loss.detach())
-        share = warmup_cosine(step, self.n_steps, round(WARM_UP * self.n_steps), FLOOR)
-        peaks = [config.peak_rate] * len(self.optimizer.param_groups)
-        optimizer_step(self.optimizer, self.parameters.values(), total, peaks, share, step)
-        return StepOutput(n_targets, total, {"rate": self.optimizer.param_groups[0]["lr"]})
-
-    def evaluate(self, step: int) -> Evaluation:
-        """Perplexity of the held-out pieces after `step` steps, in all and by source; less is better.
-
-        Raises:
-            ConfigError: E_DIVERGED, the held-out loss is NaN or infinite.
-        """
-        figures = evaluate_perplexity(self.model, self.heldout, self.config.row_tokens, self.bf16)
-        total = figures["all"]
-        validate_loss(step, total["loss"])
-        message = f"perplexity {total['perplexity']}, {total['bits_per_byte']} bits a byte"
-        print(f"step {step}: held-out {message}", file=sys.stderr, flush=True)
-        return Evaluation({"heldout": figures}, -total["loss"])
-
-
 def evaluate_perplexity(
     model: Any, pieces: Sequence[Piece], row_tokens: int, bf16: bool
 ) -> dict[str, dict[str, float]]:
@@ -181,7 +163,7 @@ def evaluate_perplexity(
     costs: defaultdict[str, np.ndarray] = defaultdict(lambda: np.zeros(3))  # nats, tokens, bytes
     model.eval()
     with torch.no_grad():
-        for indices in plan_rows([len(piece.ids) for piece in pieces], 0, 1, row_tokens):
+        for indices in pack_rows(range(len(pieces)), [len(piece.ids) for piece in pieces], row_tokens):
             row = [pieces[index] for index in indices]
             losses = torch.split(token_losses(model, row, bf16).double(), [len(piece.ids) for piece in row])
             for piece, own in zip(row, losses, strict=True):
@@ -189,15 +171,13 @@ def evaluate_perplexity(
                 for name in ("all", piece.source):
                     costs[name] += cost
     model.train()
-    names = ["all", *sorted(costs.keys() - {"all"})]
-    return {name: _figures(*costs[name].tolist()) for name in names}
-
-
-def _figures(nats: float, tokens: float, n_bytes: float) -> dict[str, float]:
-    per_token = nats / max(1.0, tokens)
-    return {
-        "loss": round(per_token, 6),
-        "perplexity": round(math.exp(min(50.0, per_token)), 3),
-        "bits_per_byte": round(nats / math.log(2) / max(1.0, n_bytes), 4),
-        "tokens": int(tokens),
-    }
+    figures = {}
+    for name in ("all", *sorted(costs.keys() - {"all"})):
+        nats, tokens, n_bytes = costs[name].tolist()
+        figures[name] = {
+            "loss": round(nats / tokens, 6),
+            "perplexity": round(math.exp(min(50.0, nats / tokens)), 3),
+            "bits_per_byte": round(nats / math.log(2) / max(1.0, n_bytes), 4),
+            "tokens": int(tokens),
+        }
+    return figures

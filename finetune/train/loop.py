@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MAX_NORM = 1.0
 """Gradients are clipped to this norm."""
+FLOOR = 0.02
+"""Learning rate of the last step, as a share of the peak."""
 LOSS_DECAY = 0.98
 """Share of the running mean in the loss that is shown and logged."""
 
@@ -259,7 +261,6 @@ def build_optimizer(
     groups: Sequence[Iterable[torch.nn.Parameter]],
     device: str,
     weight_decay: float = 0.01,
-    betas: tuple[float, float] = (0.9, 0.999),
 ) -> torch.optim.Optimizer:
     """AdamW over groups of parameters; with 8-bit states it is bitsandbytes'. Paging needs CUDA: on a CPU the
     paged optimizer is the plain one.
@@ -271,12 +272,12 @@ def build_optimizer(
 
     parameter_groups = [{"params": list(group)} for group in groups]
     if name == "adamw":
-        return torch.optim.AdamW(parameter_groups, weight_decay=weight_decay, betas=betas, fused=True)
+        return torch.optim.AdamW(parameter_groups, weight_decay=weight_decay, fused=True)
     require_library("bitsandbytes", f"--optimizer {name}")
     library: Any = import_module("bitsandbytes.optim")
     paged = name == "paged-adamw-8bit" and device.startswith("cuda")
     optimizer: torch.optim.Optimizer = (library.PagedAdamW8bit if paged else library.AdamW8bit)(
-        parameter_groups, weight_decay=weight_decay, betas=betas
+        parameter_groups, weight_decay=weight_decay
     )
     return optimizer
 
@@ -287,13 +288,13 @@ def set_learning_rates(optimizer: torch.optim.Optimizer, peaks: Sequence[float],
         group["lr"] = peak * share
 
 
-def warmup_cosine(step: int, n_steps: int, warmup_steps: int | None = None, floor: float = 0.02) -> float:
-    """The learning rate as a share of its peak: linear up over `warmup_steps` (None: a twentieth of all
-    steps, 200 at most), then half a cosine down to `floor`."""
-    warm = max(1, min(200, n_steps // 20) if warmup_steps is None else warmup_steps)
+def warmup_cosine(step: int, n_steps: int) -> float:
+    """The learning rate as a share of its peak: linear up over a twentieth of all steps, 200 at most, then
+    half a cosine down to `FLOOR`."""
+    warm = max(1, min(200, n_steps // 20))
     if step < warm:
         return (step + 1) / warm
-    return floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, n_steps - warm)))
+    return FLOOR + (1 - FLOOR) * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, n_steps - warm)))
 
 
 def optimizer_step(

@@ -33,10 +33,17 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.records import Dialogue, Turn
 from dialint.finetune.decoder.pretrain import PretrainConfig, pretrain
-from dialint.finetune.decoder.text import Piece, own_writer, read_dialogues, split_dialogues, template_writer
-from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
-from dialint.finetune.decoder.trainer import PretrainTrainer, decoder_config, init_decoder, token_losses
-from dialint.finetune.train.loop import StepOutput
+from dialint.finetune.decoder.text import (
+    Piece,
+    Writer,
+    own_writer,
+    read_dialogues,
+    split_dialogues,
+    template_writer,
+)
+from dialint.finetune.decoder.tokenizer import CONTROL, IM_END, SMALLEST, save_tokenizer, train_tokenizer
+from dialint.finetune.decoder.trainer import decoder_config, init_decoder, token_losses
+from dialint.finetune.train.hf_trainer import TrainingCallback
 from dialint.finetune.train.options import RunOptions
 
 ASKS = ["I want to move booking {} please", "Where is parcel {} now", "My payment {} was charged twice"]
@@ -88,9 +95,8 @@ def test_it_learns_and_says_how_well(trained: Path) -> None:
     assert lines[0]["loss"] > 5
     assert set(told["heldout"]) == {"all", "bank", "shop"}
     assert told["heldout"]["all"]["perplexity"] < 4
-    assert sum(told["sources"]["shop"].values()) <= 60
     assert told["sources"]["shop"]["heldout"] > 0
-    looks = [entry["all"]["loss"] for entry in figures(trained, "heldout")]
+    looks = figures(trained, "eval_loss")
     assert len(looks) >= 2
     assert looks[-1] < looks[0]
 
@@ -122,18 +128,19 @@ def test_figures_are_those_of_the_file(trained: Path, heldout: list[Dialogue]) -
 def test_sigterm_saves_and_the_same_command_resumes_bit_for_bit(
     config: PretrainConfig, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    again, train_step = replace(config, out=tmp_path / "decoder"), PretrainTrainer.train_step
+    again, on_step_end = replace(config, out=tmp_path / "decoder"), TrainingCallback.on_step_end
 
-    def terminated(self: PretrainTrainer, step: int) -> StepOutput:
-        if step == 24:  # the best weights so far are those of the evaluation after step 20
+    def terminated(self: Any, args: Any, state: Any, control: Any, **more: Any) -> Any:
+        if state.global_step == 25:  # the best weights so far are those of the evaluation after step 20
             os.kill(os.getpid(), signal.SIGTERM)
-        return train_step(self, step)
+        return on_step_end(self, args, state, control, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(PretrainTrainer, "train_step", terminated)
-        pretrain(again)
-    assert "stopped after step 25 of " in capsys.readouterr().err
-    assert [path.name for path in again.out.glob("checkpoint-*")] == ["checkpoint-25"]
+        patch.setattr(TrainingCallback, "on_step_end", terminated)
+        with pytest.raises(SystemExit, match="0"):
+            pretrain(again)
+    assert "stopped at step 25 of " in capsys.readouterr().err
+    assert {path.name for path in again.out.glob("checkpoint-*")} == {"checkpoint-20", "checkpoint-25"}
     assert not (again.out / "training.json").exists()
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
         pretrain(replace(again, running=replace(again.running, seed=2)))
@@ -185,10 +192,10 @@ BASES = {
 }
 
 
-@pytest.fixture(params=BASES)
+@pytest.fixture
 def base(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A decoder of random weights with a tokenizer and a chat template."""
-    kind, shape, more = BASES[request.param]
+    kind, shape, more = BASES[getattr(request, "param", "llama")]
     folder = tmp_path / "base"
     folder.mkdir()
     save_tokenizer(train_tokenizer(ASKS + REPLIES, SMALLEST + 20), folder)
@@ -199,11 +206,12 @@ def base(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("base", BASES, indirect=True)
 def test_any_decoder_goes_on_learning(base: Path, config: PretrainConfig, tmp_path: Path) -> None:
     out = tmp_path / "out"
     pretrain(replace(config, base=base, out=out, epochs=1, learning_rate=5e-3, eval_steps=5))
     told = read_manifest(out / "training.json")
-    losses = [look["all"]["loss"] for look in figures(out, "heldout")]
+    losses = figures(out, "eval_loss")
     assert losses[-1] < losses[0]
     assert told["written"] == ["template"]
     before, after = (AutoModelForCausalLM.from_pretrained(folder) for folder in (base, out))
@@ -232,28 +240,29 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def written(folder: Path, units: list[list[int]]) -> str:
-    ids = [token for unit in units for token in unit]
-    return str(AutoTokenizer.from_pretrained(folder).decode(ids, skip_special_tokens=False))
+def written(folder: Path, writer: Writer) -> str:
+    """The one piece that a writer makes of `TURNS`."""
+    (piece,) = writer.pieces([Dialogue(id="d", turns=TURNS)], 999)
+    return str(AutoTokenizer.from_pretrained(folder).decode(piece.ids.tolist(), skip_special_tokens=False))
 
 
 def test_own_marks(marked: Path) -> None:
-    units = own_writer((marked / "tokenizer.json").read_text()).write(TURNS)
-    assert len(units) == len(TURNS)
-    assert written(marked, units) == (
+    writer = own_writer((marked / "tokenizer.json").read_text())
+    assert written(marked, writer) == (
         "<|begin|><|agent|>Hello <|im_end|> there<|slot|><|system|>lookup<|customer|>Hi"
         "<|customer|>it's me<|bot|>Good.<|slot|><|dialogue_slot|><|end|>"
     )
+    turns = writer.write(TURNS)
+    assert len(turns) == len(TURNS)
+    assert CONTROL.index(IM_END) not in turns[0]  # the one that was typed is plain text
 
 
 def test_a_chat_template(marked: Path) -> None:
-    units = template_writer(marked).write(TURNS)
-    assert written(marked, units) == (
-        "<|im_start|>assistant\nHello <|im_end|> there<|im_end|>\n"
+    """Without what was typed as one of its marks."""
+    assert written(marked, template_writer(marked)) == (
+        "<|im_start|>assistant\nHello   there<|im_end|>\n"
         "<|im_start|>user\nHi\nit's me<|im_end|>\n<|im_start|>assistant\nGood.<|im_end|>\n"
     )
-    end = AutoTokenizer.from_pretrained(marked).convert_tokens_to_ids("<|im_end|>")
-    assert sum(unit.count(end) for unit in units) == 3  # the one that was typed is none
 
 
 def test_plain_words_where_there_is_no_template(marked: Path, tmp_path: Path) -> None:
@@ -261,8 +270,9 @@ def test_plain_words_where_there_is_no_template(marked: Path, tmp_path: Path) ->
     del options["chat_template"]
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(options))
     shutil.copy(marked / "tokenizer.json", tmp_path)
-    units = template_writer(tmp_path).write(TURNS[2:])
-    assert written(marked, units) == "<|begin|>Customer: Hi\nit's me\nAgent: Good.\n<|im_end|>"
+    assert written(marked, template_writer(tmp_path)) == (
+        "<|begin|>Agent: Hello   there\nCustomer: Hi\nit's me\nAgent: Good.\n<|im_end|>"
+    )
 
 
 def test_long_dialogues_are_cut_between_turns(marked: Path) -> None:

@@ -11,7 +11,6 @@ from transformers import AutoTokenizer
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.render import Renderer
-from dialint.finetune.decoder.text import plain_encoder
 from dialint.finetune.decoder.tokenizer import (
     CONTROL,
     IM_END,
@@ -41,13 +40,6 @@ def test_any_text_comes_back(tokenizer: Tokenizer, text: str) -> None:
 
 def test_control_tokens_have_the_first_ids(tokenizer: Tokenizer) -> None:
     assert [tokenizer.token_to_id(mark) for mark in CONTROL] == list(range(len(CONTROL)))
-
-
-def test_a_typed_control_token_is_plain_text(tokenizer: Tokenizer) -> None:
-    text = " ".join(CONTROL)
-    (ids,) = plain_encoder(tokenizer.to_str())([text])
-    assert min(ids) >= len(CONTROL)
-    assert tokenizer.decode(ids) == text
 
 
 def test_the_renderer_takes_it(tokenizer: Tokenizer) -> None:
