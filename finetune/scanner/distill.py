@@ -16,7 +16,9 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,12 +82,8 @@ class DistillConfig:
     examples: Path | None = None
     """Examples of `dialint data inject` to train on beside; dialogues of their evaluation sets are left out
     of the logs."""
-    span_weight: Annotated[float, Field(ge=0)] = 0.5
-    """Weight of the evidence loss beside the turn loss."""
     epochs: Annotated[float, Field(gt=0)] = 1.0
     """Passes over the dialogues."""
-    tokens: Annotated[int | None, Field(ge=1)] = None
-    """Tokens to train on, at most, whatever the passes."""
     row_tokens: Annotated[int, Field(ge=1)] = 4096
     """Tokens in one training step."""
     context_tokens: Annotated[int | None, Field(ge=1)] = None
@@ -101,8 +99,8 @@ class DistillConfig:
 
     def scan_config(self, base: Path) -> ScanConfig:
         """The options of the student's training."""
-        shared = ("out", "span_weight", "epochs", "tokens", "row_tokens", "context_tokens", "learning_rate",
-                  "head_learning_rate", "running")  # fmt: skip
+        shared = ("out", "epochs", "row_tokens", "context_tokens", "learning_rate", "head_learning_rate",
+                  "running")  # fmt: skip
         own = {name: getattr(self, name) for name in shared}
         return ScanConfig(examples=self.examples or Path(), base=base, **own)
 
@@ -143,17 +141,16 @@ def distill(config: DistillConfig) -> None:
     renderer = Renderer(student.render, student.tokenizer)
     read, logs = read_dialogues(config.dialogues, config.read)
     dialogues = [mask_dialogue(each)[0] for each in drop_evaluated(read, config.examples)]
-    targets = _targets(config, teacher, dialogues, renderer)
-    n_heldout = min(HELDOUT, max(1, len(targets) // 20))
+    of_dialogue = _score(config, teacher, dialogues, renderer)
+    n_heldout = min(HELDOUT, max(1, len(of_dialogue) // 20))
     heldout, train = (
-        [each for own in part for each in own] for part in (targets[:n_heldout], targets[n_heldout:])
+        list(chain.from_iterable(part)) for part in (of_dialogue[:n_heldout], of_dialogue[n_heldout:])
     )
     if not train:
         raise InputRefused(
             "E_NO_RECORDS", "the logs hold too few dialogues with an agent's turn to learn from"
         )
-    n_tokens = sum(len(target.window) for target in train)
-    print(f"{len(targets) - n_heldout} dialogues to train on, {n_tokens} tokens", flush=True)
+    print(f"{len(of_dialogue) - n_heldout} dialogues to train on", flush=True)
     if config.examples is not None:
         train += build_targets(read_examples(config.examples / "train.jsonl"), renderer, student.codes)
     trained_on = data_fingerprint(config.examples) if config.examples else ""
@@ -162,15 +159,13 @@ def distill(config: DistillConfig) -> None:
     data = TrainData(train, {}, list(student.codes), job)
     trainer = ScanTrainer(config.scan_config(Path()), student.model, data, precision)
     if not trainer.steps:
-        raise ConfigError("E_OPTION", "--tokens or --epochs leaves nothing to learn from")
+        raise ConfigError("E_OPTION", "--epochs leaves nothing to learn from")
     with disk_errors(config.out):
         make_output_folder(config.out)
     loop = trainer.build_loop()
     loop.evaluate = None
     loop.final_evaluate = lambda: {
-        "heldout_loss": mean_loss(
-            student.model, heldout, config.row_tokens, config.span_weight, precision == "bf16"
-        )
+        "heldout_loss": mean_loss(student.model, heldout, trainer.config, precision == "bf16")
     }
     if not loop.run():
         return
@@ -239,26 +234,19 @@ def drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Dia
     return remaining
 
 
-def _targets(
+def _score(
     config: DistillConfig, teacher: TrainedScanner, dialogues: Sequence[Dialogue], renderer: Renderer
 ) -> list[list[Target]]:
-    """The student's windows of each dialogue with the teacher's probabilities, as many as training may take;
-    dialogues without a turn to score are left out."""
+    """The student's windows of each dialogue with the teacher's probabilities; dialogues without a turn to
+    score are left out."""
     scanner = teacher.scanner(config.row_tokens, config.running.precision, config.running.device)
     scanner = replace(scanner, dialogue_codes=tuple(False for _ in teacher.codes))  # a score for every turn
     results: list[list[Target]] = []
-    left = math.inf if config.tokens is None else config.tokens
     scored = track(scanner.stream(dialogues), len(dialogues), "scoring dialogues")
-    for dialogue, scan in zip(dialogues, scored, strict=False):
-        turns = () if isinstance(scan, DialogueFailed) else scan
-        try:
+    for dialogue, scan in zip(dialogues, scored, strict=True):
+        with suppress(DialogueFailed):
+            turns = () if isinstance(scan, DialogueFailed) else scan
             results.append(soft_targets(renderer.render(dialogue), turns, len(teacher.codes)))
-        except DialogueFailed:
-            continue
-        if len(results) > HELDOUT:  # the first are held out
-            left -= sum(len(target.window) for target in results[-1])
-            if left < 0:
-                break
     return results
 
 
@@ -301,19 +289,17 @@ def _align_evidence(slot: Slot, turn: TurnScores | None, n_codes: int) -> Array:
     return np.where((behind > first)[:, None], highest, no_scores)
 
 
-def mean_loss(
-    model: ScanModel, targets: Sequence[Target], row_tokens: int, span_weight: float, bf16: bool
-) -> float:
-    """The loss on `targets` without training: the mean over rows of about `row_tokens`, weighted by their
-    number of windows."""
+def mean_loss(model: ScanModel, targets: Sequence[Target], config: ScanConfig, bf16: bool) -> float:
+    """The loss on `targets` without training: the mean over rows, weighted by their number of windows."""
     import torch
 
     from dialint.finetune.scanner.trainer import scan_loss
 
     model.eval()
     total = 0.0
+    sizes = [len(target.window) for target in targets]
     with torch.inference_mode():
-        for indices in pack_rows(range(len(targets)), [len(target.window) for target in targets], row_tokens):
+        for indices in pack_rows(range(len(targets)), sizes, config.row_tokens):
             row = [targets[index] for index in indices]
-            total += len(row) * float(scan_loss(model, row, span_weight, bf16=bf16))
-    return total / max(1, len(targets))
+            total += len(row) * float(scan_loss(model, row, config.span_weight, bf16=bf16))
+    return total / len(targets)

@@ -164,7 +164,7 @@ def test_what_cannot_be_is_refused_before_any_work(config: DistillConfig, base: 
     empty = log_of(tmp_path / "few.jsonl", [dialogue(1)])
     wrong: dict[str, dict[str, Any]] = {
         "--base, or --layers": {"layers": None}, "--layers must be 1 to 2": {"layers": 3},
-        "--learning-rate": {"learning_rate": 0}, "leaves nothing to learn": {"tokens": 5},
+        "--learning-rate": {"learning_rate": 0}, "leaves nothing to learn": {"epochs": 0.001},
         "nothing: neither a release nor": {"teacher": tmp_path / "nothing"},
         f"{base.name}: neither a release nor": {"teacher": base},
         "too few": {"dialogues": (str(empty),)},
