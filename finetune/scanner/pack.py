@@ -32,7 +32,7 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import command_options
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.progress import track
-from dialint.detector.records import Example, Verdict
+from dialint.detector.records import Example
 from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release, measured_check
 from dialint.detector.render import RenderConfig
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -133,12 +133,15 @@ def _write_release(config: PackConfig, folder: Path, scores: Path) -> None:
     assert detector.scanner is not None, "a scanner was packed"
     engine = KeptScores(detector.scanner.engine, scores, detector.weights)
     detector = detector.copy(scanner=replace(detector.scanner, engine=engine))
-    calibrated = _calibrate(config, detector)
-    codes = _select_codes(config, detector, info, calibrated)
+    path = find_set(config.examples, config.natural)
+    natural = None if path is None else list(read_examples(path))
+    kept = {code: Scan.model_validate(scan, strict=False) for code, scan in training.get("scans", {}).items()}
+    calibrated = _calibrate(config, detector, natural, kept)
+    codes = _select_codes(config, detector, calibrated, natural, kept)
     if config.evidence and config.taxonomy is None:
         codes = add_checks(codes)
     info = info.model_copy(update={"codes": codes, "domain": calibrated_domain(config.examples, codes)})
-    info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
+    info = info.model_copy(update={"report": _evaluate_sets(config, detector.copy(info=info))})
     examples = read_manifest(config.examples / MANIFEST, expected=Examples)
     (folder / "MODEL_CARD.md").write_text(model_card(info, taxonomy, examples))
     finalize_release(folder, info)
@@ -160,36 +163,16 @@ def calibrated_domain(examples: Path, codes: Mapping[str, CodeRelease]) -> Domai
     )
 
 
-def _evaluate_sets(
-    config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
-) -> dict[str, Any]:
-    """The figures of every test set, and of the calibrated codes that were left out."""
-    covered = detector.copy(info=info)
-    all_codes = detector.copy(info=info.model_copy(update={"codes": {**calibrated, **info.codes}}))
-    report: dict[str, Any] = {}
+def _evaluate_sets(config: PackConfig, detector: ReleaseDetector) -> dict[str, Any]:
+    """The figures of every test set."""
+    report = {}
     for name in config.sets or [name for name in SETS if find_set(config.examples, name)]:
         print(f"evaluating {name}", flush=True)
         examples = read_examples(require_set(config.examples, name))
-        results = score_examples(all_codes, track(examples, None, name))
-        report[name] = evaluate(covered, [_restrict(info, result) for result in results], config.rounds)
-        if name == "test":
-            rows = evaluate(all_codes, results, config.rounds)["codes"]
-            report["left_out"] = {code: row for code, row in rows.items() if code not in info.codes}
+        report[name] = evaluate(
+            detector, score_examples(detector, track(examples, None, name)), config.rounds
+        )
     return report
-
-
-def _restrict(info: ReleaseInfo, result: tuple[Example, Verdict]) -> tuple[Example, Verdict]:
-    """The result with the findings, suggestions and probabilities of covered codes only."""
-    example, verdict = result
-    restricted = {
-        "findings": tuple(finding for finding in verdict.findings if finding.code in info.codes),
-        "suggestions": tuple(finding for finding in verdict.suggestions if finding.code in info.codes),
-        "probabilities": {
-            turn: {code: p for code, p in row.items() if code in info.codes}
-            for turn, row in (verdict.probabilities or {}).items()
-        },
-    }
-    return example, verdict.model_copy(update=restricted)
 
 
 def _compress_weights(config: PackConfig, target: Path, base_sha256: str) -> None:
@@ -222,17 +205,16 @@ def describe_release(config: PackConfig, training: dict[str, Any], taxonomy: Tax
     )
 
 
-def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeRelease]:
-    """Fit curve and threshold of every code of the head on the calibration split. What the scanner keeps of a
-    release stays, unless the split shows that the code may flag, or real dialogues have errors enough."""
+def _calibrate(
+    config: PackConfig, detector: ReleaseDetector, natural: list[Example] | None, kept: Mapping[str, Scan]
+) -> dict[str, CodeRelease]:
+    """Fit curve and threshold of every code of the head on the calibration split. What is `kept` of a release
+    stays, unless the split shows that the code may flag, or `natural` has errors enough."""
     examples = list(read_examples(require_set(config.examples, "calibration")))
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
-    path = find_set(config.examples, config.natural)
-    natural = [] if path is None else list(read_examples(path))
     scores = scan_examples(detector, examples)
     languages = calibrated_languages(natural or examples, detector.taxonomy)
-    kept = _kept_scans(config)
     scans: dict[str, Scan | None] = {code: kept.get(code) for code in detector.info.head_codes}
     units = {code: code_units(detector, code, examples, scores)[:2] for code in scans}
     for code, (truth, raw) in units.items():
@@ -247,12 +229,6 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
         fitted = calibrate_natural(detector, natural, scans, *wanted)
         scans |= {code: with_recall(scan, *units[code]) for code, scan in fitted.items()}
     return {code: CodeRelease(scan=scan) for code, scan in scans.items() if scan is not None}
-
-
-def _kept_scans(config: PackConfig) -> dict[str, Scan]:
-    """The calibration by code of the release whose heads the scanner continues."""
-    training = read_manifest(config.scanner / TRAINING, "dialint train sft scan", ScannerManifest)
-    return {code: Scan.model_validate(scan, strict=False) for code, scan in training.get("scans", {}).items()}
 
 
 def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:
@@ -285,37 +261,45 @@ def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
 
 
 def _select_codes(
-    config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
+    config: PackConfig,
+    detector: ReleaseDetector,
+    calibrated: Mapping[str, CodeRelease],
+    natural: list[Example] | None,
+    kept: Mapping[str, Scan],
 ) -> dict[str, CodeRelease]:
-    """The codes that may flag and reach the average precision on the set dev, and those of a release that the
-    scanner continues. Where there are real dialogues
-    with labels also those that reach it and may not flag, and those with errors enough there: dialogues are
-    ranked by their probabilities. Of codes that exclude one another all or none, those that may not flag too:
-    their probabilities are one distribution.
+    """The codes that may flag and reach the average precision on the set dev, those `kept` of a release, and
+    those with suggestions. Where there are `natural` dialogues also those that reach it and may not flag, and
+    those with errors enough there: dialogues are ranked by their probabilities. Of codes that exclude one
+    another all or none, those that may not flag too: their probabilities are one distribution.
 
     Raises:
         ConfigError: E_RELEASE, none of them could be reported; such a release is not loaded.
     """
     examples = list(read_examples(require_set(config.examples, "dev")))
-    all_codes = detector.copy(info=info.model_copy(update={"codes": calibrated}))
+    all_codes = detector.copy(info=detector.info.model_copy(update={"codes": calibrated}))
     figures = evaluate(all_codes, score_examples(all_codes, examples), 0)["codes"]
-    path = find_set(config.examples, config.natural)
-    natural = (
-        Counter(label.code for example in read_examples(path) for label in example.errors) if path else {}
-    )
-    selected = {code for code, n in natural.items() if n >= MIN_ERRORS and code in calibrated}
-    selected |= calibrated.keys() & _kept_scans(config)
+    n_natural = Counter(label.code for example in natural or () for label in example.errors)
+    selected: set[str] = set()
     for code, release in calibrated.items():
+        scan, rivals = release.scan, detector.taxonomy.rivals(code)
+        assert scan is not None, "no other codes are calibrated"
         precision = (figures[code]["average_precision"] or 0.0) if code in figures else 0.0
-        scan = release.scan
-        may_flag = scan is not None and scan.contract is not None
-        if scan is not None and (scan.natural is not None or scan.suggest_at is not None):
-            selected.add(code)
         print(f"{code}: average precision {precision} on dev", flush=True)
-        rivals = detector.taxonomy.rivals(code)
-        if (may_flag or rivals or path) and precision >= config.min_average_precision:
+        if (
+            code in kept
+            or n_natural[code] >= MIN_ERRORS
+            or scan.natural is not None
+            or scan.suggest_at is not None
+        ):
+            selected.add(code)
+        may_rank = scan.contract is not None or rivals or natural is not None
+        if may_rank and precision >= config.min_average_precision:
             selected.update((code, *rivals))
-    limited = {code: _limit(config, code, calibrated[code]) for code in calibrated if code in selected}
+    limited = {
+        code: CodeRelease(scan=_limit(config, code, release.scan, natural is not None))
+        for code, release in calibrated.items()
+        if code in selected and release.scan is not None
+    }
     if not any(release.covered_by for release in limited.values()):
         raise ConfigError(
             "E_RELEASE",
@@ -325,15 +309,10 @@ def _select_codes(
     return limited
 
 
-def _limit(config: PackConfig, code: str, release: CodeRelease) -> CodeRelease:
-    """The scan of a code without findings where real dialogues are there and allow none: what keeps its
+def _limit(config: PackConfig, code: str, scan: Scan, by_natural: bool) -> Scan:
+    """The scan of a code without findings where natural dialogues are there and allow none: what keeps its
     contract on other text is suggested. No suggestions where the options say so."""
-    scan = release.scan
-    if scan is None:
-        return release
-    if scan.natural is None and find_set(config.examples, config.natural) is not None:
+    if scan.natural is None and by_natural:
         limit = scan.contract.threshold if scan.contract is not None else None
         scan = scan.model_copy(update={"contract": None, "suggest_at": scan.suggest_at or limit})
-    if code in config.no_suggestions:
-        scan = scan.model_copy(update={"suggest_at": None})
-    return release.model_copy(update={"scan": scan})
+    return scan.model_copy(update={"suggest_at": None}) if code in config.no_suggestions else scan

@@ -179,7 +179,7 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, 
     )  # fmt: skip
     pack(packed)
     info = Release(packed.out).info
-    assert set(info.report) == {"test", "test_natural_sgd", "left_out"}
+    assert set(info.report) == {"test", "test_natural_sgd"}
     assert set(info.codes) == set(PLANTED)
     card = (packed.out / "MODEL_CARD.md").read_text()
     assert "Not covered by this release:** L1" in card
