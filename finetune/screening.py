@@ -5,9 +5,11 @@
 Reads a folder of ``dialint export dataset`` or ``dialint data inject``, every file verified. Suspected are
 training dialogues that are near-duplicates of a held-out example (`dialint.detector.near_duplicates`), and
 labels far from the probabilities of a light model (TF-IDF and logistic regression, as in the baseline) that
-was trained on other dialogues. Writes the same files without the suspected training dialogues,
-``suspects.jsonl`` (ids and figures, no text), the manifest last. Held-out sets are never changed: people must
-make sure that they are clean.
+was trained on other dialogues. Writes the same files without the suspected training dialogues, and
+``suspects.jsonl``, ids and figures without text: ``why`` is ``exam-copy`` with the held-out dialogue as
+``like``, or ``label`` with ``code``, ``turn`` (none: of the dialogue), the label in question as ``given`` and
+the model's ``probability``. The manifest comes last. Held-out sets are never changed: people must make sure
+that they are clean.
 
 Labels are suspected by confident learning (Northcutt et al. 2021) in the tails only, by the density of both
 classes along the probability; alone it takes most labels of a rare error for wrong where the model is weak:
@@ -21,9 +23,9 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -47,7 +49,7 @@ from dialint.detector.example_files import read_examples
 from dialint.detector.manifests import Folder
 from dialint.detector.near_duplicates import RELATED, group_names, linking_pairs, shingles
 from dialint.detector.option_ranges import command_options
-from dialint.detector.records import Example, Probability, Record
+from dialint.detector.records import Example
 from dialint.detector.statistics import Bools, Floats
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.baselines import (
@@ -72,23 +74,8 @@ others that many times."""
 FOLDS = 4
 PENALTY = 1e-5
 """Weight of the squared coefficients; with the baseline's a fifth fewer flips are found here (2026-11-22)."""
-
-
-class Suspect(Record):
-    """A training example that should not be used, and why.
-
-    exam-copy: it is a near-duplicate of the held-out example `like`. label: a model that was not trained on
-    this dialogue is confident of the opposite; `probability` is its probability of an error, `given` the
-    label in question. `turn` is None for a code of dialogue scope.
-    """
-
-    dialogue_id: str
-    why: Literal["exam-copy", "label"]
-    turn: Annotated[int, Field(ge=0)] | None = None
-    code: str | None = None
-    given: Probability | None = None
-    probability: Probability | None = None
-    like: str | None = None
+Suspect = dict[str, Any]
+"""A line of ``suspects.jsonl``."""
 
 
 @command_options
@@ -127,7 +114,7 @@ def run(config: ScreenConfig) -> dict[str, Any]:
     copies, groups = find_held_out_copies(examples, held_out)
     label_errors, screened = find_label_errors(examples, groups, codes, dialogue_codes, config.seed)
     suspects = [*copies, *label_errors]
-    dropped = {suspect.dialogue_id for suspect in suspects}
+    dropped = {suspect["dialogue_id"] for suspect in suspects}
     with disk_errors(config.out):
         make_output_folder(config.out)
     files = [
@@ -137,19 +124,22 @@ def run(config: ScreenConfig) -> dict[str, Any]:
     ]
     path = config.out / f"{SUSPECTS}.jsonl"
     with atomic_file(path) as file:
-        file.writelines(row.model_dump_json(exclude_none=True).encode() + b"\n" for row in suspects)
+        file.writelines(json.dumps(suspect).encode() + b"\n" for suspect in suspects)
     summary: dict[str, Any] = {
         "config": {"seed": config.seed},
         "versions": package_versions("dialint", "scikit-learn", "numpy"),
-        "suspects": dict(sorted(Counter(suspect.why for suspect in suspects).items())),
+        "suspects": dict(sorted(Counter(suspect["why"] for suspect in suspects).items())),
         "examples": len(examples),
         "dropped": sum(example.dialogue.id in dropped for example in examples),
         "too_few": [code for code in codes if code not in screened],
         "seconds": round(time.monotonic() - started, 1),
     }
-    source = sha256_file(config.dataset / MANIFEST)
-    files.append(file_entry(path, len(suspects)))
-    content = {**manifest, "files": files, "screened_from": source, "screening": summary}
+    content = {
+        **manifest,
+        "files": [*files, file_entry(path, len(suspects))],
+        "screened_from": sha256_file(config.dataset / MANIFEST),
+        "screening": summary,
+    }
     write_manifest(config.out / MANIFEST, content)
     for why, n in summary["suspects"].items():
         print(f"{why}: {n}", file=sys.stderr)
@@ -193,8 +183,8 @@ def find_held_out_copies(
     held_out_of = {
         group: example.dialogue.id for group, example in zip(groups[len(examples) :], held_out, strict=True)
     }
-    copies = [
-        Suspect(dialogue_id=example.dialogue.id, why="exam-copy", like=held_out_of[group])
+    copies: list[Suspect] = [
+        {"dialogue_id": example.dialogue.id, "why": "exam-copy", "like": held_out_of[group]}
         for group, example in zip(groups, examples, strict=False)
         if group in held_out_of
     ]
@@ -206,7 +196,7 @@ def find_label_errors(
     examples: Sequence[Example],
     groups: Sequence[str],
     codes: Sequence[str],
-    dialogue_codes: set[str],
+    dialogue_codes: Collection[str],
     seed: int,
 ) -> tuple[list[Suspect], list[str]]:
     """The labels that are probably wrong, by out-of-fold probabilities, and the codes that have errors enough
@@ -214,55 +204,49 @@ def find_label_errors(
     from sklearn.model_selection import GroupKFold
 
     units = [
-        (n, turn, unit)
-        for n, each in enumerate(examples)
-        for turn, unit in extract_units(each.dialogue).items()
+        (number, turn, unit)
+        for number, example in enumerate(examples)
+        for turn, unit in extract_units(example.dialogue).items()
     ]
-    example = np.array([n for n, _, _ in units], np.int64)
-    turns = [turn for _, turn, _ in units]
-    row_of = {(n, turn): row for row, (n, turn, _) in enumerate(units)}
+    owners, row_of = (
+        np.array([number for number, _, _ in units]),
+        {each[:2]: n for n, each in enumerate(units)},
+    )
     labels = np.zeros((len(units), len(codes)))
-    for number, each in enumerate(examples):
-        for label in each.labels:
+    for number, example in enumerate(examples):
+        for label in example.labels:
             if (number, label.turn) in row_of:
                 labels[row_of[number, label.turn], codes.index(label.code)] = label.probability
-    folds = np.zeros(len(units), np.int64)
-    if len(set(groups)) >= FOLDS:
-        of_unit = np.array(groups)[example]
-        splits = GroupKFold(FOLDS, shuffle=True, random_state=seed).split(of_unit, groups=of_unit)
-        for fold, (_, rows) in enumerate(splits):
-            folds[rows] = fold
+    if len(set(groups)) < FOLDS:
+        return [], []
+    kfold = GroupKFold(FOLDS, shuffle=True, random_state=seed)
+    splits = list(kfold.split(units, groups=np.array(groups)[owners]))
     is_error = labels > 0.5
-    in_others = np.array([is_error[folds != fold].sum(axis=0) for fold in range(FOLDS)]).min(axis=0)
-    columns = np.flatnonzero(in_others >= MIN_ERRORS).tolist()
+    has_enough = np.min([is_error[train].sum(axis=0) for train, _ in splits], axis=0) >= MIN_ERRORS
+    columns = np.flatnonzero(has_enough).tolist()
     if not columns:
         return [], []
-    probability = predict_out_of_fold([unit for _, _, unit in units], is_error[:, columns], folds, seed)
+    probabilities = predict_out_of_fold([unit for _, _, unit in units], is_error[:, columns], splits, seed)
     suspects: list[Suspect] = []
-    for number, column in enumerate(columns):
-        code = codes[column]
+    for column, predicted in zip(columns, probabilities.T, strict=True):
         given: Floats = labels[:, column]
-        predicted: Floats = probability[:, number]
-        of_dialogue = code in dialogue_codes
+        of_dialogue = codes[column] in dialogue_codes
         if of_dialogue:
-            given, predicted = (_max_by(example, part, len(examples)) for part in (given, predicted))
+            given, predicted = (_max_by(owners, each, len(examples)) for each in (given, predicted))
         low, high = tail_thresholds(given, predicted)
         is_suspected = np.where(given > 0.5, predicted <= low, predicted >= high)
-        suspects += [
-            Suspect(
-                dialogue_id=examples[row if of_dialogue else example[row]].dialogue.id,
-                why="label",
-                turn=None if of_dialogue else turns[row],
-                code=code,
-                given=round(float(given[row]), 6),
-                probability=round(float(predicted[row]), 6),
-            )
-            for row in np.flatnonzero(is_suspected).tolist()
-        ]
+        for row in np.flatnonzero(is_suspected).tolist():
+            number, turn = (row, {}) if of_dialogue else (units[row][0], {"turn": units[row][1]})
+            suspects.append({
+                "dialogue_id": examples[number].dialogue.id, "why": "label", **turn, "code": codes[column],
+                "given": round(float(given[row]), 6), "probability": round(float(predicted[row]), 6),
+            })  # fmt: skip
     return suspects, [codes[column] for column in columns]
 
 
-def predict_out_of_fold(units: Sequence[Unit], labels: Bools, folds: Any, seed: int) -> Floats:
+def predict_out_of_fold(
+    units: Sequence[Unit], labels: Bools, splits: Sequence[tuple[Any, Any]], seed: int
+) -> Floats:
     """Probability of each code at each turn by a model of the other folds, of shape (turns, codes) as
     `labels`.
 
@@ -272,22 +256,20 @@ def predict_out_of_fold(units: Sequence[Unit], labels: Bools, folds: Any, seed: 
     from sklearn.multiclass import OneVsRestClassifier
 
     is_trained = labels.any(axis=1) | (np.random.default_rng(seed).random(len(units)) < 1 / KEEP_ONE_IN)
-    trained = np.flatnonzero(is_trained)
-    features = make_features()
-    table = features.fit_transform([units[row] for row in trained.tolist()])
-    probability: Floats = np.zeros(labels.shape)
-    for fold in range(FOLDS):
-        others = np.flatnonzero(folds[trained] != fold)
+    features, position = make_features(), np.cumsum(is_trained) - 1
+    table = features.fit_transform([units[row] for row in np.flatnonzero(is_trained).tolist()])
+    probabilities: Floats = np.zeros(labels.shape)
+    for train, test in splits:
         model = OneVsRestClassifier(
             SGDClassifier(loss="log_loss", alpha=PENALTY, max_iter=PASSES, tol=None, random_state=seed)
         )
-        model.fit(table[others], labels[trained[others]].astype(int))
-        rows = np.flatnonzero(folds == fold).tolist()
-        for start in range(0, len(rows), CHUNK):
-            part = rows[start : start + CHUNK]
+        rows = train[is_trained[train]]
+        model.fit(table[position[rows]], labels[rows].astype(int))
+        for start in range(0, len(test), CHUNK):
+            part = test[start : start + CHUNK]
             predicted = model.predict_proba(features.transform([units[row] for row in part]))
-            probability[part] = predicted[:, -labels.shape[1] :]  # of one code, both classes are there
-    return probability
+            probabilities[part] = predicted[:, -labels.shape[1] :]  # of one code, both classes are there
+    return probabilities
 
 
 def tail_thresholds(labels: Floats, probability: Floats) -> tuple[float, float]:

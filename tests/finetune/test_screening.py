@@ -29,8 +29,6 @@ from dialint.finetune.screening import (
     run,
     tail_thresholds,
 )
-from dialint.labeling.dataset.examples import DatasetConfig
-from dialint.labeling.dataset.export import run as export
 
 WORDS = [
     f"{a}{b}{c}" for a in ("ba", "ko", "ru", "ti") for b in ("lan", "mit", "ros", "dek") for c in "aeiou"
@@ -67,7 +65,7 @@ def test_a_copy_of_a_copy_of_the_exam_is_one_too() -> None:
     first, second = [*talk(5, 3), *texts[3:]], [*talk(5, 3), *texts[3:17], *talk(6, 3)]
     learn = [example("far", second), example("near", first), example("else", talk(2, 20))]
     copies, groups = find_held_out_copies(learn, [example("exam", texts)])
-    assert [(each.dialogue_id, each.like) for each in copies] == [("far", "exam"), ("near", "exam")]
+    assert [(each["dialogue_id"], each["like"]) for each in copies] == [("far", "exam"), ("near", "exam")]
     assert groups[0] == groups[1] != groups[2]
     alone, _ = find_held_out_copies(learn[:1], [example("exam", texts)])
     assert alone == []
@@ -79,57 +77,45 @@ def test_all_of_one_source_is_one_group() -> None:
     assert groups[0] == groups[1] != groups[2]
 
 
-N = 420
 FLIPPED = {f"d{number}" for number in range(0, 60, 3)}
-"""Dialogues in which the second turn is said to be T1 and is not."""
-COPIES = {f"copy{number}": f"d{number}" for number in range(200, 230)}
+"""Training dialogues whose second turn is said to be T1 and is not."""
+COPIES = {"copy1": "d300", "copy2": "d301"}
+"""Training dialogues with the texts of held-out ones."""
 
 
-def written(folder: Path) -> DatasetConfig:
-    """A log and what labelers said of it."""
-    log, annotations, verdicts = [], [], []
-    for name in [*(f"d{number}" for number in range(N)), *COPIES]:
-        texts, rng = talk(COPIES.get(name, name)), Random(f"errors of {COPIES.get(name, name)}")
-        findings = []
-        for turn in (3, 5, 7):
-            code = rng.choice([*PLANTED, None])
-            if code and (code != "R1" or turn == 7):
-                texts[turn] += f" {PLANTED[code]}"
-                findings.append((code, turn, PLANTED[code]))
-        if name in FLIPPED:
-            findings.append(("T1", 1, texts[1].split()[0]))
-        labeler = f"w{Random(f'who of {name}').randrange(6)}"
-        found = [_finding(texts, *said) for said in findings]
-        turns = [{"role": ("customer", "agent")[n % 2], "text": text} for n, text in enumerate(texts)]
-        log.append({"dialogue_id": name, "turns": turns})
-        row = {"id": f"a-{name}", "dialogue_id": name, "labeler": labeler, "kind": "reviewer"}
-        annotations.append({**row, "codes": [*PLANTED], "findings": found})
-        said = {"dialogue_id": name, "release": "r", "taxonomy": "1.0.0", "status": "scored", "quality": 90.0}
-        verdicts.append({**said, "findings": [_finding(texts, "T1", 1, texts[1].split()[1])]})
-    for name, rows in (("log", log), ("annotations", annotations), ("verdicts", verdicts)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    files = [file_entry(folder / "verdicts.jsonl", len(verdicts))]
-    write_manifest(folder / "verdicts.manifest.json", {"kind": "verdicts", "format": "jsonl", "files": files})
-    return DatasetConfig(
-        dialogues=(str(folder / "log.jsonl"),), annotations=(folder / "annotations.jsonl",),
-        verdicts=folder / "verdicts.jsonl", out=folder / "jsonl", key="k", near=0.0, shares=(0.7, 0.1, 0.1, 0.1),
-    )  # fmt: skip
-
-
-def _finding(texts: list[str], code: str, turn: int, word: str) -> dict[str, Any]:
-    start = texts[turn].index(word)
-    where = {"code": code, "turn": turn, "start": start, "end": start + len(word), "quote": word}
-    return {**where, "severity": "S2", "probability": 1.0, "reason": ""}
+def labelled(name: str, split: str) -> Example:
+    """A dialogue with planted words, and the labels of these."""
+    texts, rng = talk(COPIES.get(name, name)), Random(f"errors of {COPIES.get(name, name)}")
+    labels = [(1, "T1", 1.0)] if name in FLIPPED else []
+    for turn in (3, 5, 7):
+        code = rng.choice([*PLANTED, None])
+        if code and (code != "R1" or turn == 7):
+            texts[turn] += f" {PLANTED[code]}"
+            labels.append((turn, code, 1.0))
+    return example(name, texts, *labels).model_copy(update={"split": split})
 
 
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A dataset, and what screening leaves of it."""
+    """A data set, and what screening leaves of it."""
     folder = tmp_path_factory.mktemp("screening")
-    config = written(folder)
-    export(config)
-    run(ScreenConfig(dataset=folder / "jsonl", out=folder / "screened-jsonl"))
-    return {path.name: path for path in folder.iterdir() if path.is_dir()}
+    names = {"train": [*(f"d{n}" for n in range(300)), *COPIES], "dev": ["d300"], "test": ["d301", "d302"]}
+    examples = {split: [labelled(name, split) for name in names[split]] for split in names}
+    beside = [{"split": split, "dialogue_id": name} for split in names for name in names[split]]
+    given = made_set(folder / "given", examples, preferences=beside, lineage=beside)
+    run(ScreenConfig(dataset=given, out=folder / "screened"))
+    return {"given": given, "screened": folder / "screened"}
+
+
+def made_set(folder: Path, examples: dict[str, list[Example]], **beside: list[dict[str, Any]]) -> Path:
+    folder.mkdir()
+    files = []
+    for name, rows in {**examples, **beside}.items():
+        lines = [json.dumps(each) if isinstance(each, dict) else each.model_dump_json() for each in rows]
+        (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+        files.append({**file_entry(folder / f"{name}.jsonl", len(rows)), "families": {"T1.x": 3}})
+    write_manifest(folder / MANIFEST, {"kind": "injected-examples", "files": files})
+    return folder
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -140,39 +126,29 @@ def suspects_in(folder: Path, why: str) -> list[dict[str, Any]]:
     return [row for row in rows(folder / "suspects.jsonl") if row["why"] == why]
 
 
-def ids(path: Path) -> set[str]:
-    return {example.dialogue.id for example in read_examples(path)}
-
-
-@pytest.mark.slow
 def test_every_copy_of_the_exam_leaves_training(datasets: dict[str, Path]) -> None:
-    given = datasets["jsonl"]
-    exam = set().union(*(ids(given / f"{name}.jsonl") for name in ("dev", "calibration", "test")))
-    alike = {**COPIES, **{of: name for name, of in COPIES.items()}}
-    expected = {name for name in ids(given / "train.jsonl") if alike.get(name) in exam}
-    assert len(expected) > 5
-    assert {row["dialogue_id"] for row in suspects_in(datasets["screened-jsonl"], "exam-copy")} == expected
-    assert not expected & ids(datasets["screened-jsonl"] / "train.jsonl")
+    out = datasets["screened"]
+    found = {row["dialogue_id"]: row["like"] for row in suspects_in(out, "exam-copy")}
+    assert found == COPIES
+    assert not COPIES.keys() & {example.dialogue.id for example in read_examples(out / "train.jsonl")}
 
 
 def test_flipped_labels_are_found(datasets: dict[str, Path]) -> None:
-    training = FLIPPED & ids(datasets["jsonl"] / "train.jsonl")
-    held = [row for row in suspects_in(datasets["screened-jsonl"], "label") if row["given"] == 1]
-    flipped = [row for row in held if row["dialogue_id"] in FLIPPED]
-    right = [row for row in flipped if (row.get("turn"), row["code"]) == (1, "T1")]
-    assert len(right) >= 0.75 * len(training)
+    held = [row for row in suspects_in(datasets["screened"], "label") if row["given"] == 1]
+    right = [row for row in held if row["dialogue_id"] in FLIPPED and (row["turn"], row["code"]) == (1, "T1")]
+    assert len(right) >= 0.75 * len(FLIPPED)
     assert len(right) >= 0.8 * len(held)
 
 
 def test_only_rows_of_training_leave_and_they_leave_everywhere(datasets: dict[str, Path]) -> None:
-    given, out = datasets["jsonl"], datasets["screened-jsonl"]
+    given, out = datasets["given"], datasets["screened"]
     dropped = {row["dialogue_id"] for row in rows(out / "suspects.jsonl")}
 
     def leaves(row: dict[str, Any]) -> bool:
         name = row.get("dialogue_id") or row["dialogue"]["id"]
         return row["split"] == "train" and name in dropped
 
-    for name in ("dev", "calibration", "test"):
+    for name in ("dev", "test"):
         assert (out / f"{name}.jsonl").read_bytes() == (given / f"{name}.jsonl").read_bytes()
     for name in ("train", "preferences", "lineage"):
         before = (given / f"{name}.jsonl").read_text().splitlines()
@@ -181,13 +157,10 @@ def test_only_rows_of_training_leave_and_they_leave_everywhere(datasets: dict[st
         assert len(kept) < len(before)
     manifest = read_manifest(out / MANIFEST)
     verify_files(out, manifest["files"])
-    assert {path.name for path in out.iterdir()} == {
-        MANIFEST,
-        *(entry["name"] for entry in manifest["files"]),
-    }
+    names = {entry["name"] for entry in manifest["files"]}
+    assert {path.name for path in out.iterdir()} == {MANIFEST, *names}
     assert manifest["screened_from"] == sha256_file(given / MANIFEST)
-    assert manifest["kind"] == "labelled-examples"
-    assert manifest["screening"]["dropped"] == len(dropped)
+    assert (manifest["kind"], manifest["screening"]["dropped"]) == ("injected-examples", len(dropped))
     row_counts = {entry["name"]: entry["rows"] for entry in manifest["files"]}
     assert row_counts["train.jsonl"] == len(rows(out / "train.jsonl"))
 
@@ -206,14 +179,14 @@ def test_one_code_alone_is_screened() -> None:
 
 
 def test_no_text_leaves_the_examples(datasets: dict[str, Path]) -> None:
-    out = datasets["screened-jsonl"]
+    out = datasets["screened"]
     for name in ("suspects.jsonl", MANIFEST):
         text = (out / name).read_text()
         assert not [word for word in (*WORDS, *PLANTED.values()) if word in text]
 
 
 def test_a_screened_dataset_can_be_screened_again(datasets: dict[str, Path], tmp_path: Path) -> None:
-    first = datasets["screened-jsonl"]
+    first = datasets["screened"]
     manifest = run(ScreenConfig(dataset=first, out=tmp_path / "again"))
     names = [entry["name"] for entry in manifest["files"]]
     assert len(names) == len(set(names))
@@ -221,17 +194,9 @@ def test_a_screened_dataset_can_be_screened_again(datasets: dict[str, Path], tmp
     assert not suspects_in(tmp_path / "again", "exam-copy")
 
 
-def made_set(folder: Path, examples: Sequence[Example], **content: Any) -> Path:
-    folder.mkdir()
-    (folder / "train.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in examples))
-    files = [{**file_entry(folder / "train.jsonl", len(examples)), "agent_turns": 7, "families": {"T1.x": 3}}]
-    write_manifest(folder / MANIFEST, {"kind": "injected-examples", "files": files, **content})
-    return folder
-
-
 def test_codes_with_too_few_errors_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     examples = [example("a", talk(1), (3, "T1", 1.0), (3, "V2", 1.0)), example("b", talk(2))]
-    run(ScreenConfig(dataset=made_set(tmp_path / "made", examples), out=tmp_path / "out"))
+    run(ScreenConfig(dataset=made_set(tmp_path / "made", {"train": examples}), out=tmp_path / "out"))
     said = capsys.readouterr().err
     assert "0 of 2 training dialogues are left out" in said
     assert "too few errors to say anything: T1, V2" in said
@@ -248,7 +213,7 @@ def test_codes_with_too_few_errors_are_named(tmp_path: Path, capsys: pytest.Capt
     ids=["changed", "no manifest", "a release", "empty"],
 )
 def test_what_is_no_whole_dataset_is_refused(tmp_path: Path, damage: Any, code: str) -> None:
-    folder = made_set(tmp_path / "made", [example("a", talk(1))])
+    folder = made_set(tmp_path / "made", {"train": [example("a", talk(1))]})
     damage(folder)
     with pytest.raises((OutputRefused, ConfigError)) as caught:
         run(ScreenConfig(dataset=folder, out=tmp_path / "out"))
@@ -257,7 +222,7 @@ def test_what_is_no_whole_dataset_is_refused(tmp_path: Path, damage: Any, code: 
 
 
 def test_unknown_codes_and_finished_outputs_are_refused(tmp_path: Path) -> None:
-    folder = made_set(tmp_path / "made", [example("a", talk(1), (3, "Q9", 1.0))])
+    folder = made_set(tmp_path / "made", {"train": [example("a", talk(1), (3, "Q9", 1.0))]})
     with pytest.raises(ConfigError, match="E_CODE"):
         run(ScreenConfig(dataset=folder, out=tmp_path / "out"))
     with pytest.raises(OutputRefused, match="E_EXISTS"):
