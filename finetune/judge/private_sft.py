@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import secrets
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -129,7 +128,6 @@ def train_privately(
             E_DIVERGED, a gradient that is not finite.
         SystemExit: 0, after SIGTERM, when a checkpoint is saved and the same command resumes.
     """
-    started = time.monotonic()
     running, learning, delta = config.running, config.learning, config.private_delta
     rows = _rows_by_dialogue(questions, prompt)
     if delta >= 1 / len(rows):
@@ -196,7 +194,7 @@ def train_privately(
         "rate": rate,
         "dialogues": len(rows),
     }
-    seconds = round(time.monotonic() - started, 1)
+    seconds = round(loop.state.seconds, 1)
     figures = {"steps": n_steps, "seconds": seconds, **loop.state.usage, "private": private}
     return model, {**figures, "last": evaluate_dev()}
 
