@@ -60,22 +60,14 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return log_of(tmp_path_factory.mktemp("log") / "log.jsonl", [dialogue(i) for i in range(60)])
 
 
-def backbone(folder: Path, words: list[str], *, letters: bool = False) -> Path:
-    write_encoder(folder, words, letters=letters, max_position_embeddings=300, hidden_dropout_prob=0.1)
-    (folder / "training.json").write_text('{"kind": "decoder"}')  # as pre-training leaves it
-    return folder
-
-
 @pytest.fixture(scope="module")
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One whose tokens are single characters: others than the teacher's."""
-    return backbone(tmp_path_factory.mktemp("base") / "letters", [*"w0123456789"], letters=True)
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One whose tokens are words."""
-    return backbone(tmp_path_factory.mktemp("base") / "words", [f"w{i}" for i in range(40)])
+    """A base whose tokens are single characters: others than the teacher's."""
+    folder = tmp_path_factory.mktemp("base") / "letters"
+    sizes = {"max_position_embeddings": 300, "hidden_dropout_prob": 0.1}
+    write_encoder(folder, [*"w0123456789"], letters=True, **sizes)
+    (folder / "training.json").write_text('{"kind": "decoder"}')  # as pre-training leaves it
+    return folder
 
 
 @pytest.fixture
@@ -160,13 +152,15 @@ def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Pa
     assert student.shape["hidden_dropout_prob"] == 0
 
 
-def test_what_cannot_be_is_refused_before_any_work(config: DistillConfig, base: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_is_refused_before_any_work(
+    config: DistillConfig, letters: Path, tmp_path: Path
+) -> None:
     empty = log_of(tmp_path / "few.jsonl", [dialogue(1)])
     wrong: dict[str, dict[str, Any]] = {
         "--base, or --layers": {"layers": None}, "--layers must be 1 to 2": {"layers": 3},
         "--learning-rate": {"learning_rate": 0}, "leaves nothing to learn": {"epochs": 0.001},
         "nothing: neither a release nor": {"teacher": tmp_path / "nothing"},
-        f"{base.name}: neither a release nor": {"teacher": base},
+        "letters: neither a release nor": {"teacher": letters},
         "too few": {"dialogues": (str(empty),)},
     }  # fmt: skip
     for why, options in wrong.items():
