@@ -77,6 +77,7 @@ OWN: dict[str, dict[str, str]] = {
         "wrong_call": f"{CHECKS}.calls:wrong_call",
         "unstated_argument": f"{CHECKS}.calls:unstated_argument",
         "policy": f"{CHECKS}.policy:policy",
+        "unconfirmed_change": f"{CHECKS}.policy:unconfirmed_change",
         "raw_tool_call": f"{CHECKS}.calls:raw_tool_call",
         "needless_transfer": f"{CHECKS}.calls:needless_transfer",
         "raw_text_again": f"{CHECKS}.calls:raw_text_again",

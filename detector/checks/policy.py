@@ -8,9 +8,14 @@ from typing import NamedTuple
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.calls import locate_act, locate_call
+from dialint.detector.checks.claims import name_words
+from dialint.detector.checks.words import SENTENCE, patterns
 from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
+from dialint.detector.policy.format import Consent, Event, Tools
 from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.tool_use import tool_uses
 
+PATTERNS = patterns("policy")
 MAX_TEXT = 200
 """Most characters of a clause that a reason quotes."""
 _CITED = re.compile(
@@ -73,3 +78,30 @@ def broken_clauses(dialogue: Dialogue, policy: Policy) -> Iterator[tuple[tuple[i
         if place is not None and (place[0], violation.clause.id) not in reported:
             reported.add((place[0], violation.clause.id))
             yield place, violation
+
+
+@check(P1=Evidence(), languages=("en",))
+def unconfirmed_change(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find a call that changes something without the customer's yes, where a sentence of a system turn or a
+    source demands one and no policy file applies (P1). The hit is that of `policy`.
+    """
+    if policy_for(dialogue, context.policies) is not None:
+        return
+    texts = [*dialogue.sources, *(turn.text for turn in dialogue.turns if turn.role == "system")]
+    sentences = (match[0].strip() for text in texts for match in SENTENCE.finditer(text))
+    demand = next(
+        (
+            each
+            for each in sentences
+            if PATTERNS.demands_yes.search(each) and PATTERNS.about_changes.search(each)
+        ),
+        None,
+    )
+    names = {use.call.name for use in tool_uses(dialogue)}
+    writes = [name for name in names if PATTERNS.changes.fullmatch("".join(name_words(name)[:1]))]
+    if demand is None or not writes:
+        return
+    clause = Clause(id="yes", text=demand[:MAX_TEXT], code="P1", on=Event(call=("write",)), consent=Consent())
+    demanding = Policy(policy="log", tools=Tools(write=tuple(writes)), clauses=(clause,))
+    for place, violation in broken_clauses(dialogue, demanding):
+        yield Hit(*place, f"“{clause.text}”: {violation.why}", "P1")

@@ -167,7 +167,9 @@ Shape = Callable[[int, Callable[[int], str], Callable[[int], str]], Dialogue]
 
 def dialogue(shape: Shape, n: int, name: str) -> Dialogue:
     customer, agent = EXCHANGES[name]
-    return shape(n, lambda i: customer.format(i=100 + i), lambda i: agent.format(i=100 + i))
+    made = shape(n, lambda i: customer.format(i=100 + i), lambda i: agent.format(i=100 + i))
+    stated = {"policy": "none", "sources": ("Wait for a yes before any change.",)}
+    return made.model_copy(update=stated) if name == "unconfirmed_change" else made
 
 
 # --- work ----------------------------------------------------------------------------------------
