@@ -59,7 +59,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         overrides.check_release(config.overrides, release.info.id, release.info.codes)
     is_scanned = config.scan == "auto"
     return ReleaseDetector(
-        release.info if is_scanned else release.info.without_scan(),
+        release.info if is_scanned or not release.info.scan_reports else release.info.without_scan(),
         release.fingerprint,
         _load_scanner(release, taxonomy, config) if is_scanned else None,
         taxonomy,
@@ -273,7 +273,8 @@ class ReleaseDetector:
             monitor.add_seconds("mask", time.perf_counter() - started_s)
         judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
         silent = [[turn.index for turn in dialogue.turns if turn.is_silent_act] for dialogue in dialogues]
-        scanner = self.scanner if all_probabilities or self.info.scan_reports else None
+        is_reported = any(self._rules.least(code) <= 1 for code in self.info.codes)
+        scanner = self.scanner if all_probabilities or is_reported else None
         scanned = {
             index: masked[index][0]
             for index, turns in enumerate(judged)
@@ -408,7 +409,7 @@ class ReleaseDetector:
         if (
             decision is None
             and by_scan is None
-            and (self.info.codes[code].scan is not None or not is_checked)
+            and ((self.scanner is not None and self.info.codes[code].scan is not None) or not is_checked)
         ):
             return None
         return max(self._rules.stated(by_scan or 0.0), 0.0 if decision is None else decision.probability)

@@ -100,7 +100,7 @@ class ReleaseInfo(Record):
         checks, codes = load_checks(), {}
         for code, how in self.codes.items():
             if how.checks:
-                languages = how.scan.languages if how.scan and "scan" in how.covered_by else ()
+                languages = () if how.scan is None else how.scan.languages
                 unscanned = tuple(
                     each for each in languages if not any(checks[c.name].covers(each) for c in how.checks)
                 )
@@ -342,17 +342,15 @@ class TurnCoverage:
     checked: Mapping[str, tuple[CheckPrecision, ...]]
     language: Mapping[str, str]
     is_judged: bool
-    """Whether the scan may report any code; of a release whose scan reports nothing, whether a check may."""
+    """Whether the model may judge any code; if the release has no model for any, a check."""
 
 
 class LanguageCoverage:
-    """The codes that a release may judge, by language; computed once for each combination of languages. A
-    scan that reports nothing of a code does not judge it."""
+    """The codes that a release may judge, by language; computed once for each combination of languages."""
 
     def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy, checks: Mapping[str, Check]) -> None:
         self._checks = checks
         self._info, self._covered = info, info.covered
-        self._reported = {code for code, how in info.codes.items() if "scan" in how.covered_by}
         self._context_free = {code for code, entry in taxonomy.codes.items() if entry.context_free}
         self._by_languages: dict[tuple[str, str, str], TurnCoverage] = {}
 
@@ -379,10 +377,9 @@ class LanguageCoverage:
             if how.scan is not None:
                 needed = (*with_context, *((whole,) if code in self._info.dialogue_codes else ()))
                 lacking = next((each for each in needed if not how.scan.covers(each)), None)
+                languages[code] = own if lacking is None else lacking
                 if lacking is None:
                     scanned.add(code)
-                elif code in self._reported:
-                    languages[code] = lacking
             rules = [self._checks[check.name] for check in how.checks]
             checks = tuple(
                 check
@@ -391,11 +388,11 @@ class LanguageCoverage:
             )
             if checks:
                 checked[code] = checks
-            elif code not in self._reported:  # named is the language that no check covers
+            elif how.scan is None:  # named is the language that no check covers
                 covered = [all(rule.covers(name) for rule in rules) for name in with_context]
                 languages[code] = with_context[covered.index(False)] if False in covered else own
-        is_judged = bool(scanned & self._reported if self._reported else checked)
-        return TurnCoverage(frozenset(scanned), checked, languages, is_judged)
+        has_model = any(how.scan is not None for how in self._info.codes.values())
+        return TurnCoverage(frozenset(scanned), checked, languages, bool(scanned if has_model else checked))
 
     def gaps(
         self, coverage: Mapping[int, TurnCoverage], turns: Sequence[int], without_policy: Collection[str]
@@ -408,7 +405,7 @@ class LanguageCoverage:
             missing: dict[str, tuple[list[str], list[str]]] = {}
             for code in self._covered:
                 how = self._info.codes[code]
-                if code in (own.scanned if code in self._reported else own.checked):
+                if code in own.scanned or (how.scan is None and code in own.checked):
                     continue
                 if own.language[code] in how.unscanned_languages:
                     continue

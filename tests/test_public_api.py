@@ -68,6 +68,5 @@ def test_python_and_the_command_line_give_the_same_verdicts(tmp_path: Path) -> N
     first = rows[0]
     assert [first[name] for name in ("agent", "team", "channel")] == ["ada", "north", "chat"]
     assert first["started_at"].startswith("2026-11-02T10:00")
-    assert [verdict.status for verdict in verdicts] == ["scored", "scored", "scored", "failed"]
-    assert [verdict.quality is None for verdict in verdicts] == [False, False, True, True]
+    assert [verdict.status for verdict in verdicts] == ["scored", "scored", "not_judged", "failed"]
     assert all("suggestions" in row for row in rows)

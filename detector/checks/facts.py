@@ -61,7 +61,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
         for match in values.ID.finditer(turn.text, *sentence.span())
         if values.is_id(match[0])
     )
-    evidence, returned, reported = ValueIndex(), ValueIndex(), set[str]()
+    evidence, returned, reported, tried = ValueIndex(), ValueIndex(), set[str](), set[str]()
     for source in dialogue.sources:
         stated.add(source)
         evidence.add(source)
@@ -87,13 +87,14 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             continue
         for use in calls.get(turn.index, ()):
             figures += _figures(str(use.call.arguments))
-            if use.was_run:  # of a failed call too: what is wrong with its arguments is `wrong_call`
+            if use.failed:
+                tried.update(compact(match[0]) for match in values.ids(str(use.call.arguments)))
+            else:
                 stated.add(str(use.call.arguments))
-            if not use.failed:
                 evidence.add(str(use.call.arguments))
         amounts = StatedAmounts([values.cents(match) for match in values.AMOUNT.finditer(turn.text)])
         hits = [
-            *_find_untraced(turn.text, stated, evidence, returned, amounts),
+            *_find_untraced(turn.text, stated, tried, evidence, returned, amounts),
             *_find_contradictions(turn.text, evidence, amounts),
             *_find_wrong_total(turn.text, evidence, returned),
         ]
@@ -135,15 +136,22 @@ def _may_be_sum(amount: int, figures: list[int], own: list[int]) -> bool:
 
 
 def _find_untraced(
-    text: str, ids: StatedIds, evidence: ValueIndex, returned: ValueIndex, stated: StatedAmounts
+    text: str,
+    ids: StatedIds,
+    tried: set[str],
+    evidence: ValueIndex,
+    returned: ValueIndex,
+    stated: StatedAmounts,
 ) -> Iterator[tuple[int, int, str, str]]:
-    """Start, end, reason and code or `AMOUNT_KIND` of each value that can come from nowhere."""
+    """Start, end, reason and code or `AMOUNT_KIND` of each value that can come from nowhere. That an id of
+    `tried`, those of failed calls, was not found is true: what is wrong with it is `wrong_call`."""
     for sentence in SENTENCE.finditer(text):
         if PATTERNS.example.search(sentence.group()):
             continue
         span = sentence.span()
         for match in values.ids(text, *span):
-            if match.group() not in ids:
+            is_told_unknown = compact(match[0]) in tried and PATTERNS.denial.search(sentence[0])
+            if match.group() not in ids and not is_told_unknown:
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
         for match in values.counts(text, *span) if returned.money else ():
             if not ids.has_whole(match.group()) and not evidence.explains(int(match.group()) * 100, stated):

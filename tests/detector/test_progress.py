@@ -110,7 +110,7 @@ def test_a_detector_in_a_worker_says_how_far_it_is_within_a_chunk() -> None:
     heard: list[tuple[int, int, int]] = []
     with WatchedDetector(DetectorConfig(row_tokens=200), WatchConfig()) as watched:
         watched.monitor.on_progress = lambda *counts: heard.append(counts)
-        verdicts = watched.verdicts(given)
+        verdicts = watched.verdicts(given, all_probabilities=True)
     done, tokens, findings = zip(*heard, strict=True)
     assert list(done) == sorted(done)
     assert list(tokens) == sorted(tokens)
