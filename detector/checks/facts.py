@@ -22,7 +22,7 @@ PATTERNS = patterns("facts")
 
 _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
 AMOUNT_KIND = "I4 amount"
-_NUMBER = re.compile(r"(?<=[:\[,\s])\s?\d{1,9}(?:\.\d{1,2})?(?=\s?[,}\]]|[\s.?!]|\Z)")
+_NUMBER = re.compile(r"(?<=[:\[,\s\"])\s?\d{1,9}(?:\.\d{1,2})?(?=\s?[\",}\]]|[\s.?!]|\Z)")
 FACTORS = (*range(1, 13), 24, 52)
 MAX_FIGURES = 16
 """Last figures before an amount that sums are made of."""
@@ -110,9 +110,13 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
 
 
 def _figures(text: str, has_bare: bool = True) -> list[int]:
-    """Return the amounts of a text, in cents; with bare numbers, as in a JSON result, if it has such."""
+    """Return the amounts of a text, in cents; with bare numbers, as in a JSON result, if it has such: those
+    from 100 without a fraction may be cents themselves."""
     amounts = [values.cents(match) for match in AMOUNT.finditer(text)]
-    return amounts + [round(100 * float(match[0])) for match in _NUMBER.finditer(text) if has_bare]
+    for match in _NUMBER.finditer(text) if has_bare else ():
+        amounts.append(round(100 * float(match[0])))
+        amounts += [int(match[0])] if match[0].strip().isdigit() and int(match[0]) >= 100 else []
+    return amounts
 
 
 def _cents(value: str) -> int:

@@ -265,7 +265,8 @@ class ValueIndex:
     def add(self, text: str) -> None:
         """Take up a text."""
         for match in _NUMBER.finditer(text):
-            self.amounts.add(round(float(match.group().replace(",", "")) * 100))
+            number = float(match[0].replace(",", ""))
+            self.amounts |= {round(number * 100), *([round(number)] if number >= 100 else [])}  # or cents
         self.money.update(cents(match) for match in AMOUNT.finditer(text))
         for match in PATTERNS.percent.finditer(text):
             self._add_rate(float(match[1]))
