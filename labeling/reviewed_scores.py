@@ -68,12 +68,13 @@ class DialogueScore(Record):
 
 
 class Part(NamedTuple):
-    """`n` dialogues with their mean scores; None where there is none. Of unread ones `reviewed` is an
-    estimate."""
+    """`n` dialogues with their mean scores; None where there is none. The model's is of the `n_judged`
+    that it judged as a whole. Of unread ones `reviewed` is an estimate."""
 
     n: int = 0
     model: float | None = None
     reviewed: float | None = None
+    n_judged: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,8 @@ def _mean_part(rows: Sequence[ScoredDialogues]) -> Part:
         values = [(row.n, getattr(row, name)) for row in rows if getattr(row, name) is not None]
         return sum(n * value for n, value in values) / sum(n for n, _ in values) if values else None
 
-    return Part(sum(row.n for row in rows), mean("model"), mean("reviewed"))
+    n_judged = sum(row.n for row in rows if row.model is not None)
+    return Part(sum(row.n for row in rows), mean("model"), mean("reviewed"), n_judged)
 
 
 def _compare_ratings(rows: Sequence[ScoredDialogues]) -> tuple[int, float | None, Estimate | None]:

@@ -162,12 +162,12 @@ def show_score_parts(score: ReviewedScore, address: str | None) -> None:
     rows = [
         (
             name, PageLink(show_number(part.n), to) if to and part.n else show_number(part.n),
-            mean_text(part.model),
+            mean_text(part.model) + (f" (n = {part.n_judged})" if 0 < part.n_judged < part.n else ""),
             _("not enough evidence") if part.n and part.reviewed is None else mean_text(part.reviewed),
         )
         for name, part, to in parts
     ]  # fmt: skip
-    show_table((_("Dialogues"), _("Number"), _("Model"), _("Reviewed")), rows)
+    show_table((_("Dialogues"), _("How many"), _("Model"), _("Reviewed")), rows)
     if score.rating is not None:
         text = _("Rating or reward in the log: {mean} in the mean, of {n} in all.")
         text = text.format(mean=show_number(round(score.rating, 2)), n=show_number(score.n_rated))

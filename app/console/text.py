@@ -180,7 +180,7 @@ def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0)
         failed = _("{release} failed on this dialogue ({failure}). That is not a clean dialogue.")
         return failed.format(release=verdict.release, failure=verdict.failure)
     gap = describe_gaps(verdict)
-    if verdict.status == "not_judged":
+    if verdict.status == "not_judged" and not verdict.findings:
         silent = _("{release} did not judge this dialogue ({gap}). That is not a clean dialogue.")
         return silent.format(release=verdict.release, gap=gap)
     findings = ngettext("{n} finding", "{n} findings", n_proposed) if n_proposed else _("no findings")

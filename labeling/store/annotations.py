@@ -224,13 +224,16 @@ def _reviews(transaction: Transaction, dialogue: str, turn: int | None, after: i
 
 
 @read_operation("review")
-def list_annotations(transaction: Transaction, actor: str, dialogue: str) -> tuple[Annotation, ...]:
-    """All annotations of a dialogue, oldest first."""
+def list_annotations(
+    transaction: Transaction, actor: str, dialogue: str, *, with_corrected: bool = False
+) -> tuple[Annotation, ...]:
+    """The annotations of a dialogue, oldest first; those that a later one corrects only `with_corrected`."""
     every = select(annotation_rows).where(annotation_rows.c.dialogue == dialogue)
     rows = transaction.run(every.order_by(annotation_rows.c.id)).all()
     if any(row.labeler != actor for row in rows):
         record_read(transaction, actor, dialogue, "answers")
-    return tuple(to_annotation(row) for row in rows)
+    corrected = set() if with_corrected else {row.supersedes for row in rows}
+    return tuple(to_annotation(row) for row in rows if row.id not in corrected)
 
 
 @read_operation("label")

@@ -17,13 +17,14 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Finding, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.annotations import REVIEW_KINDS, list_annotations, review
-from dialint.labeling.store.database.derived import refresh
+from dialint.labeling.store.database.derived import cut_name, refresh
 from dialint.labeling.store.database.schema import accounts as account_rows
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     appeals,
     dialogue_index,
     dialogues,
+    finding_index,
     leases,
     tasks,
     verdicts,
@@ -128,6 +129,17 @@ def list_own_dialogues(
         query = query.where(tuple_(*columns) < tuple_(before.created_ms, before.dialogue))
     rows = transaction.run(query.order_by(*(column.desc() for column in columns)).limit(n))
     return tuple(OwnDialogue(row.id, row.created_ms, row.n_findings) for row in rows)
+
+
+@read_operation("label")
+def list_rejected(transaction: Transaction, actor: str, dialogue: str) -> frozenset[int]:
+    """The places of the findings of the newest verdict on an own dialogue that people rejected."""
+    account = get_account(transaction, actor)
+    query = select(finding_index.c.place).join(dialogue_index).where(
+        dialogue_index.c.dialogue == dialogue, dialogue_index.c.agent == cut_name(account.agent or ""),
+        dialogue_index.c.agent != "", finding_index.c.decision == "rejected",
+    )  # fmt: skip
+    return frozenset(transaction.run(query).scalars())
 
 
 @read_operation("decide")
@@ -303,17 +315,20 @@ def _load_appeal(transaction: Transaction, number: int) -> Any:
 
 def list_second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, ...]:
     """Blind answers to the disputed turn and code by reviewers who had no part in the dialogue before, oldest
-    first; permissions are checked by the caller."""
+    first, corrected ones as they are now; permissions are checked by the caller."""
     blind = (
         select(annotation_rows)
         .join(tasks, tasks.c.id == annotation_rows.c.task)
         .where(tasks.c.dialogue == appeal.dialogue, tasks.c.turn == appeal.turn, tasks.c.why == APPEAL)
         .where(annotation_rows.c.kind.in_(REVIEW_KINDS), annotation_rows.c.seen_verdict.is_(False))
     )
+    rows = transaction.run(blind.order_by(annotation_rows.c.id)).all()
+    corrected = {row.supersedes for row in rows}
     return tuple(
         annotation
-        for row in transaction.run(blind.order_by(annotation_rows.c.id)).all()
-        if appeal.code in (annotation := to_annotation(row)).codes
+        for row in rows
+        if row.id not in corrected
+        and appeal.code in (annotation := to_annotation(row)).codes
         and not has_part(transaction, row.labeler, row.dialogue, before=row.id)
     )
 

@@ -32,6 +32,7 @@ from dialint.labeling.store.dialogues import load_verdict
 from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.insights import (
+    has_status,
     is_added,
     name_conditions,
     require_own_or_plan,
@@ -39,12 +40,7 @@ from dialint.labeling.store.insights import (
     span_conditions,
     whole_days,
 )
-from dialint.labeling.store.permissions import (
-    get_account,
-    has_permission,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.permissions import get_account, has_permission, read_operation, write_operation
 from dialint.labeling.store.records import NotAllowed, StoreRefused
 
 MAX_DIALOGUES = 20_000
@@ -87,10 +83,10 @@ class CoachedDialogue(NamedTuple):
 
 
 class CodeRates(NamedTuple):
-    """Dialogues by code, of an agent and of other agents, with a confirmed error, and with that or a finding
-    that nobody has decided: of the same `team` (empty: of those without one), or of all where it is None,
-    `n_agents` of them. `own_dialogues` and `other_dialogues` were scored. Without enough others, `other` is
-    empty and `other_dialogues` is 0."""
+    """Scored dialogues by code, of an agent and of other agents, with a confirmed error, and with that or a
+    finding that nobody has decided: of the same `team` (empty: of those without one), or of all where it is
+    None, `n_agents` of them. There are `own_dialogues` and `other_dialogues`. Without enough others, `other`
+    is empty and `other_dialogues` is 0."""
 
     own: Mapping[str, tuple[int, int]]
     own_dialogues: int
@@ -172,7 +168,7 @@ def compare_codes(
         confirmed = or_(is_added(), and_(finding.suggestion.is_(False), finding.decision == "confirmed"))
         standing = or_(confirmed, and_(finding.suggestion.is_(False), finding.decision == "open"))
         counts = [func.count(case((each, finding.number)).distinct()) for each in (confirmed, standing)]
-        query: Select[Any] = select(finding.code, *counts).where(standing, is_counted)
+        query: Select[Any] = select(finding.code, *counts).where(standing, is_counted, has_status("scored"))
         rows = transaction.run(query.where(*whole_days(finding, since_ms, until_ms)).group_by(finding.code))
         return {row[0]: (int(row[1]), int(row[2])) for row in map(tuple, rows)}
 

@@ -118,7 +118,7 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
         verdicts=tuple(
             DatedVerdict(at_ms=row.created_ms, verdict=parse_verdict(row.content)) for row in rows
         ),
-        answers=list_annotations(transaction, actor, name),
+        answers=list_annotations(transaction, actor, name, with_corrected=True),
         appeals=tuple(DatedAppeal(at_ms=row.at_ms, appeal=to_appeal(row)) for row in objections),
         labels=stored_labels,
         entries=_list_entries(transaction, name),

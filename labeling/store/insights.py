@@ -11,7 +11,7 @@ from collections import defaultdict
 from datetime import UTC, date, datetime
 from typing import Any, Literal, TypedDict, Unpack
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select, text
 
 from dialint.detector.records import Record
 from dialint.detector.taxonomy import Taxonomy
@@ -19,6 +19,7 @@ from dialint.labeling.reviewed_scores import DialogueScore, ScoredDialogues
 from dialint.labeling.store.database.derived import DAY_MS, MAX_MS, cut_name, first_number, number_to_ms
 from dialint.labeling.store.database.schema import (
     FINDING_COUNTS,
+    USUAL,
     annotation_rows,
     dialogue_index,
     finding_index,
@@ -47,8 +48,8 @@ class Filters(TypedDict, total=False):
 class Totals(Record):
     """How many dialogues and findings there are.
 
-    Of dialogues: `stored` are all, `dialogues` those that were scored, `flagged` those with a finding,
-    `not_judged` and `failed` what has no result, `reviewed` those that a reviewer or expert answered.
+    Of dialogues: `stored` are all, `dialogues` those that were scored, `flagged` those of them with a
+    finding, `not_judged` and `failed` what has no result, `reviewed` all that a reviewer or expert answered.
 
     `findings` and `suggestions` are those of the newest verdict on each dialogue. Of the findings, people
     have `confirmed`, `rejected` or `changed` some; others are open. `added` are errors that people found
@@ -74,8 +75,8 @@ class Totals(Record):
 
 class Group(Totals):
     """The counts of one day, code, agent, ...: `key` is its name, empty for dialogues without one; of a day
-    its date, ``2026-11-25``. By code and severity, `dialogues` and `flagged` are those with such a finding,
-    `reviewed` are those of them that were reviewed, and `stored`, `not_judged` and `failed` are 0."""
+    its date, ``2026-11-25``. By code and severity, `dialogues` and `flagged` are the scored ones with such a
+    finding, `reviewed` all with one that were reviewed, and `stored`, `not_judged` and `failed` are 0."""
 
     key: str
 
@@ -86,7 +87,7 @@ def _sums_of_dialogues() -> dict[str, ColumnElement[int]]:
     numbers = {
         "stored": func.count(),
         "dialogues": _count_if(columns.status == "scored"),
-        "flagged": _count_if(columns.n_findings > 0),
+        "flagged": _count_if(and_(columns.status == "scored", columns.n_findings > 0)),
         "not_judged": _count_if(columns.status == "not_judged"),
         "failed": _count_if(columns.status == "failed"),
         "reviewed": _count_if(columns.review == "reviewed"),
@@ -98,7 +99,7 @@ def _sums_of_findings() -> dict[str, ColumnElement[int]]:
     """The fields of `Totals`, as sums over rows of ``finding_index``."""
     columns = finding_index.c
     is_finding = and_(columns.suggestion.is_(False), columns.decision != "added")
-    flagged = func.count(case((is_finding, columns.number)).distinct())
+    flagged = func.count(case((and_(is_finding, has_status("scored")), columns.number)).distinct())
     is_reviewed = and_(is_finding, columns.review == "reviewed")
     return {
         "dialogues": flagged,
@@ -121,6 +122,16 @@ def is_added() -> ColumnElement[bool]:
     columns = finding_index.c
     is_accepted = and_(columns.suggestion.is_(True), columns.decision.in_(("confirmed", "changed")))
     return or_(columns.decision == "added", is_accepted)
+
+
+def has_status(status: str) -> ColumnElement[bool]:
+    """Whether a row of ``finding_index`` is of a dialogue with this status: exact checks find errors in what
+    was not judged, too, and people in all."""
+    is_other = text(f"status <> '{USUAL['status']}'")  # the partial index in its own words
+    others = select(dialogue_index.c.number).where(is_other)
+    if status == USUAL["status"]:
+        return finding_index.c.number.not_in(others)
+    return finding_index.c.number.in_(others.where(dialogue_index.c.status == status))
 
 
 def _count_if(condition: ColumnElement[bool]) -> ColumnElement[int]:

@@ -28,7 +28,7 @@ from dialint.labeling.store.database.schema import USUAL, dialogue_index, dialog
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.exposure import record_read
-from dialint.labeling.store.insights import score_reviewed
+from dialint.labeling.store.insights import has_status, score_reviewed
 from dialint.labeling.store.permissions import read_operation
 
 PER_PAGE = 50
@@ -195,7 +195,9 @@ def _conditions(wanted: Search, columns: Any) -> list[ColumnElement[bool] | Text
     conditions: list[ColumnElement[bool] | TextClause] = []
     for name in _EQUAL:
         value = getattr(wanted, name)
-        if value is not None and name in columns:
+        if value is not None and name not in columns:
+            conditions.append(has_status(value))
+        elif value is not None:
             conditions.append(columns[name] == cut_name(value))
             # the partial index in its own words, or SQLite does not use it
             if value != USUAL.get(name, value):

@@ -12,7 +12,7 @@ import time
 from random import uniform
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, func, select, update
 
 from dialint.labeling.store.database.schema import annotation_rows, leases, participants, tasks
 from dialint.labeling.store.database.transactions import Transaction
@@ -146,20 +146,26 @@ def is_not_own() -> ColumnElement[bool]:
     return own.scalar_subquery().is_(None)
 
 
-def _select_next() -> Select[Any]:
-    """Select the first open task that the account did not have before; none of an agent's own dialogues."""
+def _find_claimable() -> tuple[ColumnElement[bool], ...]:
+    """Conditions on open tasks that the account did not have before; none of an agent's own dialogues."""
     touched = select(leases.c.task).where(
         leases.c.task == tasks.c.id, leases.c.account == bindparam("account"), leases.c.state.in_(TOUCHED)
     )
-    query = select(tasks).where(
+    return (
         tasks.c.project == bindparam("project"),
         tasks.c.pool == bindparam("pool"),
         tasks.c.state == "open",
         func.coalesce(touched.scalar_subquery(), 0) == 0,
         is_not_own(),
     )
-    return query.order_by(tasks.c.rank, tasks.c.id).limit(1)
 
 
-_NEXT = _select_next()
+def count_claimable(transaction: Transaction, account: Account, project: str, pool: Pool) -> int:
+    """How many tasks `find_next_open` may still find, one after the other."""
+    parameters = {"project": project, "pool": pool, "account": account.id, "agent": account.agent}
+    return int(transaction.run(_N_CLAIMABLE, parameters).scalar_one())
+
+
+_N_CLAIMABLE = select(func.count()).select_from(tasks).where(*_find_claimable())
+_NEXT = select(tasks).where(*_find_claimable()).order_by(tasks.c.rank, tasks.c.id).limit(1)
 _LOCK_NEXT = _NEXT.with_for_update(key_share=True, skip_locked=True, of=tasks)

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, and_, bindparam, delete, func, select
+from sqlalchemy import Row, and_, bindparam, delete, select
 
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.database.schema import (
-    annotation_rows,
-    drafts,
-    gold,
-    leases,
-    tasks,
-)
+from dialint.labeling.store.database.schema import annotation_rows, drafts, gold, leases, tasks
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.leases import claim, claim_dialogue
 from dialint.labeling.store.masked_view import MaskedView, task_alias, view_for_account
-from dialint.labeling.store.permissions import (
-    get_account,
-    has_permission,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.permissions import get_account, has_permission, read_operation, write_operation
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.rater_status import grade_account
 from dialint.labeling.store.records import (
@@ -40,6 +29,7 @@ from dialint.labeling.store.records import (
     TaskView,
 )
 from dialint.labeling.store.stored_annotations import lock_dialogues, to_annotation
+from dialint.labeling.store.task_queue import count_claimable
 
 
 class OpenTask(NamedTuple):
@@ -170,20 +160,16 @@ def _keep_needed(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
 
 MAX_GRADED = 200
 """Newest training answers that are graded."""
-_CLAIMED_STATES = ("held", "answered", "skipped")
 
 
 @read_operation("label")
 def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
-    """Open tasks of a project's main pool that the actor may still get: not those that the actor holds, has
-    answered or has skipped. Tasks that somebody else holds for now are
-    among them if they need more answers. With control tasks in the project the number is rounded up to tens:
-    as it does not fall after a control task, it would tell one.
+    """Open tasks of a project's main pool that the actor may still get: not those on own dialogues, nor those
+    that the actor holds, has answered or has skipped. Tasks that somebody else holds for now are among them
+    if they need more answers. With control tasks in the project the number is rounded up to tens: as it does
+    not fall after a control task, it would tell one.
     """
-    is_own = and_(leases.c.task == tasks.c.id, leases.c.account == actor, leases.c.state.in_(_CLAIMED_STATES))
-    waiting = select(func.count()).select_from(tasks.outerjoin(leases, is_own)).where(leases.c.task.is_(None))
-    is_open = (tasks.c.project == project, tasks.c.pool == "main", tasks.c.state == "open")
-    n = int(transaction.run(waiting.where(*is_open)).scalar_one())
+    n = count_claimable(transaction, get_account(transaction, actor), project, "main")
     return n if not get_project(transaction, project).control_share else -(-n // 10) * 10
 
 

@@ -11,18 +11,19 @@ N, ROUNDS = 600, 120
 
 def test_the_parts_by_hand() -> None:
     """40 clean dialogues, 20 of them sampled, one of which has an S2 that the model missed; 2 flagged ones that
-    people decided. Of the 20 unread the sample expects 100 - 25 / 20 = 98.75."""
+    people decided, and one that the model did not judge. Of the 20 unread the sample expects 100 - 25 / 20 = 98.75."""
     rows = [
         ScoredDialogues(20, 100.0, None, False),
         ScoredDialogues(19, 100.0, 100.0, False, 5.0, 0.5),
         ScoredDialogues(1, 100.0, 75.0, False, 1.0, 0.5),
         ScoredDialogues(1, 75.0, 100.0, True),
         ScoredDialogues(1, 75.0, 75.0, True),
+        ScoredDialogues(1, None, 87.5, True),
     ]
     score = estimate_score(rows)
-    assert (score.decided, score.sampled) == (Part(2, 75.0, 87.5), Part(20, 100.0, 98.75))
-    assert score.unread == (20, 100.0, pytest.approx(98.75))
-    assert score.value == pytest.approx((2 * 87.5 + 40 * 98.75) / 42)
+    assert (score.decided, score.sampled) == (Part(3, 75.0, 87.5, 2), Part(20, 100.0, 98.75, 20))
+    assert score.unread == (20, 100.0, pytest.approx(98.75), 20)
+    assert score.value == pytest.approx((3 * 87.5 + 40 * 98.75) / 43)
     assert score.low is not None
     assert score.high is not None
     assert score.value - 20 < score.low < score.value < score.high <= 100

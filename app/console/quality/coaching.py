@@ -95,6 +95,12 @@ def coaching_page(store: Store, account: Account) -> None:
         _show_trend(scored, weeks)
     with right:
         _show_codes(rates, load_taxonomy())
+        if n := sum(one.n_changed for one in now):
+            corrected = ngettext(
+                "{n} error that a reviewer corrected is not counted here.",
+                "{n} errors that a reviewer corrected are not counted here.", n,
+            )  # fmt: skip
+            st.caption(safe_markdown(corrected))
     _show_dialogues(store, account, agent, now, is_lead=is_lead)
     show_notes(store, account, agent, [one.dialogue for one in now], is_lead=is_lead)
 
@@ -180,12 +186,8 @@ def _show_codes(rates: coaching.CodeRates, taxonomy: Taxonomy) -> None:
         "unknown": _("not enough evidence"),
     }  # fmt: skip
     n, n_other = rates.own_dialogues, rates.other_dialogues
-
-    def partial_of(counts: tuple[int, int], n: int) -> Partial:
-        return min(counts[0], n), min(counts[1], n), n  # people add errors to what was not scored, too
-
-    pairs = [
-        (partial_of(rates.own[code], n), partial_of(rates.other.get(code, (0, 0)), n_other)) for code in codes
+    pairs: list[tuple[Partial, Partial]] = [
+        ((*rates.own[code], n), (*rates.other.get(code, (0, 0)), n_other)) for code in codes
     ]
     marks, rows = [], []
     for code, pair, difference in zip(codes, pairs, compare_partial(pairs), strict=True):

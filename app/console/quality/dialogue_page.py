@@ -196,11 +196,12 @@ def _list_events(history: DialogueHistory, taxonomy: Taxonomy) -> list[Event]:
         if verdict.status == "failed":
             failed = _("It failed ({failure}). That is not a clean dialogue.")
             lines = [failed.format(failure=verdict.failure)]
-        elif verdict.status == "not_judged":
-            lines = [_("It was not judged. That is not a clean dialogue.")]
         else:
-            lines = [quality_text(verdict), *(_describe_finding(each, taxonomy) for each in verdict.findings)]
-            if not verdict.findings:
+            is_judged = verdict.status == "scored"
+            silent = _("It was not judged. That is not a clean dialogue.")
+            lines = [quality_text(verdict) if is_judged else silent]
+            lines += [_describe_finding(each, taxonomy) for each in verdict.findings]
+            if is_judged and not verdict.findings:
                 lines.append(no_findings_text(verdict, taxonomy))
             elif (lists := coverage_lists(verdict, taxonomy)) is not None and lists[1]:
                 lines.append(_("Not looked for: {codes}.").format(codes=", ".join(lists[1])))

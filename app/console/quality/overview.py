@@ -108,6 +108,8 @@ def _show_strip(
         return show_percent(k / n, "#,##0.0 %") if n else "–"
 
     def change(n: int, n_before: int) -> str:
+        if not before.stored:
+            return _("nothing to compare with")
         return show_number(n - n_before, "+#,##0;-#,##0") if n != n_before else _("as before")
 
     with st.container(horizontal=True, gap="small"):
@@ -121,7 +123,7 @@ def _show_strip(
             _("With a finding"), share(now.flagged, now.dialogues),
             interval_text(now.flagged, now.dialogues),
             _("Share of the scored dialogues with at least one finding. Suggestions do not count."),
-            explore_address(kind="finding", **address),
+            explore_address(kind="finding", status="scored", **address),
             share_change(now.flagged, now.dialogues, before.flagged, before.dialogues),
         )  # fmt: skip
         show_tile(
@@ -266,7 +268,7 @@ def _show_agents(agents: dict[str, Partial], address: dict[str, str]) -> None:
         rows.append(
             (
                 PageLink(name, f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
-                PageLink(show_number(n), explore_address(agent=name, **address)),
+                PageLink(show_number(n), explore_address(agent=name, status="scored", **address)),
                 f"{share_text(standing, n)} · {is_open}" if standing > confirmed else share_text(standing, n),
                 states[side][0],
             )

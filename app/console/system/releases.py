@@ -173,7 +173,7 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
     show_table(
         (
             _("Release"), _("Kind"), _("Use"), _("Made current"), _("Files"), _("Dialogues in the store"),
-            _("Flagged"),
+            _("With a finding, or not judged"),
         ),
         rows,
     )  # fmt: skip

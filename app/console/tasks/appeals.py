@@ -81,16 +81,21 @@ def _show_own(store: Store, account: Account, name: str) -> None:
     with right:
         if not findings:
             st.info(_("The newest verdict has no finding in this dialogue."))
+        rejected = appeals.list_rejected(store, account.id, name)
         for number, finding in enumerate(findings, 1):
             with st.container(border=True, gap="small"):
                 _show_finding(number, finding, taxonomy)
-                if (appeal := own.get((finding.turn, finding.code))) is None:
+                if number - 1 in rejected and (finding.turn, finding.code) not in own:
+                    st.markdown(
+                        f"**{safe_markdown(_('A reviewer rejected this finding: it does not count'))}**"
+                    )
+                elif (appeal := own.get((finding.turn, finding.code))) is None:
                     _object_form(store, account, name, finding, taxonomy)
-                    continue
-                st.markdown(f"**{safe_markdown(states[appeal.state])}**")
-                st.text(safe_text(_("You: {statement}").format(statement=appeal.statement)))
-                if appeal.reason:
-                    st.text(safe_text(_("The expert: {reason}").format(reason=appeal.reason)))
+                else:
+                    st.markdown(f"**{safe_markdown(states[appeal.state])}**")
+                    st.text(safe_text(_("You: {statement}").format(statement=appeal.statement)))
+                    if appeal.reason:
+                        st.text(safe_text(_("The expert: {reason}").format(reason=appeal.reason)))
 
 
 def _object_form(store: Store, account: Account, name: str, finding: Finding, taxonomy: Taxonomy) -> None:
@@ -165,8 +170,9 @@ def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
             st.text(safe_text(dispute.appeal.statement))
         second, code, turn = {one.id for one in dispute.second}, dispute.appeal.code, dispute.appeal.turn
         others = [one for one in dispute.answers if one.id not in second and one.turn in (None, turn)]
-        _show_answers(_("Second review, blind"), dispute.second, code, taxonomy)
-        _show_answers(_("Earlier answers"), others, code, taxonomy)
+        names = list(dict.fromkeys(one.labeler for one in dispute.answers))
+        _show_answers(_("Second review, blind"), dispute.second, names, code, taxonomy)
+        _show_answers(_("Earlier answers"), others, names, code, taxonomy)
         if dispute.second:
             _decision_form(store, account, dispute, taxonomy)
         else:
@@ -225,13 +231,16 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
         st.rerun()
 
 
-def _show_answers(title: str, answers: Sequence[Annotation], code: str, taxonomy: Taxonomy) -> None:
+def _show_answers(
+    title: str, answers: Sequence[Annotation], names: Sequence[str], code: str, taxonomy: Taxonomy
+) -> None:
+    """Show the answers of people, whose `names` are told by numbers only."""
     if not answers:
         return
     with st.container(border=True, gap="small"):
         st.markdown(f"**{safe_markdown(title)}**")
-        for number, one in enumerate(answers, 1):
-            who = _("Reviewer {n}").format(n=number)
+        for one in answers:
+            who = _("Reviewer {n}").format(n=names.index(one.labeler) + 1)
             if code not in one.codes:
                 template = _("{who} was not asked of this code")
             elif any(each.code == code for each in one.findings):

@@ -167,6 +167,7 @@ ROWS: dict[str, Row] = dict((
     ),
     row(appeals.list_own, others=SAME, instead=()),
     row(appeals.list_own_dialogues, by=own, others=SAME),
+    row(appeals.list_rejected, ("d1",), others=("d1",), instead=frozenset()),
     row(appeals.open_appeal, lambda a, m: (own_dialogue(a), 1, "C1", "no"), by=own, others=("d1", 1, "C1", "no")),
     row(authentication.find_signed_in, first=None),
     row(authentication.sign_in_identity, first=None),
@@ -226,7 +227,7 @@ RIGHTS = {
     "label": """
         accounts: load_preferences save_preferences
         annotations: correct find_last_answer list_own submit
-        appeals: count_withheld list_own list_own_dialogues open_appeal
+        appeals: count_withheld list_own list_own_dialogues list_rejected open_appeal
         calibration_sessions: list_sessions
         coaching: acknowledge_note
         dialogues: read

@@ -2,6 +2,7 @@
 notes."""
 
 from datetime import UTC, datetime
+from typing import get_args
 
 import make
 import pytest
@@ -22,6 +23,7 @@ from dialint.labeling.store.coaching import (
 )
 from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.insights import Dimension, read_groups, read_totals
 from dialint.labeling.store.records import Account, NotAllowed, StoreRefused
 
 UNTIL_MS = 2_000_000_000_000
@@ -124,6 +126,21 @@ def test_agents_without_a_team_are_compared_with_each_other(store: Store) -> Non
     add_flagged(store, [scored_at(f"d{n}", f"a{n}", 1, team=None) for n in range(1, 7)])
     rates = compare_codes(store, "agnes", "a1", 0, UNTIL_MS)
     assert (rates.other_dialogues, rates.team) == (5, "")
+
+
+def test_what_was_not_judged_is_in_no_share(store: Store) -> None:
+    """Exact checks find errors in it, too, but nobody knows what else is in it."""
+    dialogues.add(store, "lea", [make.dialogue("d1"), make.dialogue("d2")])
+    silent = make.verdict("d2", make.finding()).model_copy(update={"status": "not_judged", "quality": None})
+    dialogues.add_verdicts(store, "lea", [make.verdict("d1", make.finding()), silent])
+    annotations.review(store, "rob", "d2", "d2", ["C1"], [make.finding()], expected=None)
+    totals = read_totals(store, "lea", 0, UNTIL_MS)
+    assert (totals.dialogues, totals.flagged, totals.not_judged, totals.findings) == (1, 1, 1, 2)
+    for by in get_args(Dimension):
+        (group,) = read_groups(store, "lea", by, 0, UNTIL_MS)
+        assert (group.dialogues, group.flagged, group.findings, group.confirmed) == (1, 1, 2, 1), by
+    rates = compare_codes(store, "lea", "a1", 0, UNTIL_MS)
+    assert (rates.own, rates.own_dialogues) == ({"C1": (0, 1)}, 1)
 
 
 def test_errors_by_agent_say_how_many_people_decided(coached: Store) -> None:

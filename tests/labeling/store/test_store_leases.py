@@ -22,6 +22,7 @@ from dialint.labeling.store.records import (
     StaleLease,
     StoreRefused,
 )
+from dialint.labeling.store.task_view import count_waiting
 
 project = partial(make_project, lease_s=60)
 
@@ -106,6 +107,17 @@ def test_late_but_nobody_else_has_it(store: Store, time_: Any) -> None:
     time_.pass_s(600)
     answer(store, "ann", lease)
     assert counts(store) == {"done": 1}
+
+
+def test_what_waits_for_an_agent_leaves_out_own_dialogues(store: Store) -> None:
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    project(store, 1)
+    dialogues.add(store, "lea", [make.dialogue("other", agent="a2")])
+    tasks.add(store, "lea", "p", [NewTask(dialogue="other")])
+    assert [count_waiting(store, name, "p") for name in ("agnes", "ann")] == [1, 2]
+    answer(store, "agnes", claim(store, "agnes"))
+    assert count_waiting(store, "agnes", "p") == 0
+    assert leases.claim(store, "agnes", "p") is None
 
 
 def test_skip_is_for_good_release_is_not(store: Store) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
 from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.search import Count, Search, count, list_choices, search
@@ -35,9 +35,12 @@ def made_up(number: int) -> tuple[Dialogue, Verdict | None]:
     ]  # fmt: skip
     if number % 7 == 0:
         return one, None
-    split = rng.randrange(len(found) + 1)
+    split, is_judged = rng.randrange(len(found) + 1), number % 5 > 1
+    gap = NotJudged(language="fi", turns=(1,), codes=("C2",))
     return one, Verdict(
-        dialogue_id=one.id, release=f"r{number % 2}", taxonomy="1.0.0", status="scored", quality=50.0,
+        dialogue_id=one.id, release=f"r{number % 2}", taxonomy="1.0.0",
+        status="scored" if is_judged else "not_judged", quality=50.0 if is_judged else None,
+        not_judged=() if is_judged else (gap,),
         findings=tuple(found[:split]), suggestions=tuple(found[split:]),
     )  # fmt: skip
 
@@ -109,16 +112,18 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "least": (None, 0.4),
     "agent": (None, "a1"),
     "review": (None, "none", "reviewed"),
+    "status": (None, "scored", "not_judged"),
     "since_ms": (None, round(START.timestamp() * 1000) + 90 * 3_600_000),
 }
 
 
 def test_every_mix_of_filters_finds_what_a_plain_filter_finds(full: Store) -> None:
-    """Pages of 7 joined are the whole sorted list; a sample of all mixes, and every single filter."""
+    """Pages of 7 joined are the whole sorted list; a sample of all mixes, and every single filter, with and
+    without a status, which only the table of dialogues has."""
     everything = pages(full, Search(), 100)
     assert len({each.dialogue for each in everything}) == N
     mixes = [dict(zip(OPTIONS, values, strict=True)) for values in itertools.product(*OPTIONS.values())]
-    singles = [each for each in mixes if sum(value not in (None, "") for value in each.values()) <= 1]
+    singles = [each for each in mixes if sum(map(bool, {**each, "status": None}.values())) <= 1]
     chosen = random.Random(1).sample(mixes, 10) + singles
     for mix, sort in itertools.product(chosen, ("newest", "likely")):
         wanted = Search(**mix, sort=sort)

@@ -214,6 +214,9 @@ def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
         verdict_text(whole, 0)
         == "r1 did not judge this dialogue (not judged: German). That is not a clean dialogue."
     )
+    one = make_finding(dialogue(), Selection(turn=4, start=2, end=10), CODES["T1"], "S2")
+    text = verdict_text(whole.model_copy(update={"findings": (one,)}), 1, 1)
+    assert text == "r1: 1 finding; 1 suggestion below, not counted (not judged: German)."
     part = Verdict(**about, status="scored", judged_share=0.5)
     assert coverage_text(part, "T1") == "It is not known whether r1 judges this code."
     assert verdict_text(part, 0) == (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from console_records import add_account
+from console_records import add_account, make_finding
 
 from dialint.labeling.store import annotations, appeals, dialogues, projects
 from dialint.labeling.store.database.transactions import Store
@@ -79,6 +79,29 @@ def test_an_agent_objects_a_second_review_is_blind_and_an_expert_decides(
     page.choose("Your dialogues with findings, newest first", "d1")
     assert "Appeal accepted: the finding was wrong" in page.text
     assert "The expert: She asked what else was wanted" in page.words
+
+
+def test_one_person_is_one_reviewer_with_one_answer(open_page: Open, people: Store) -> None:
+    """Whoever corrects an answer has one, and keeps the number from the earlier answers to the second review."""
+    said = annotations.review(people, "rob", "d1", "rob", ["C1"], [], expected=None)
+    appeals.open_appeal(people, "agnes", "d1", 1, "C1", "I had answered that")
+    annotations.correct(people, "rob", int(said.id), "again", [make_finding()])
+    page = open_page("eve", at="Appeals")
+    assert "Reviewer 1 sees this error" in page.words
+    assert "sees no such error" not in page.words
+    send_to_second_review(people)
+    open_page("ria").start().act("save")
+    annotations.correct(people, "ria", int(annotations.list_own(people, "ria")[0].id), "ria again")
+    words = open_page("eve", at="Appeals").words
+    assert words.count("Reviewer 1 sees this error") == words.count("Reviewer 2 sees no such error") == 1
+
+
+def test_an_agent_sees_what_people_rejected(open_page: Open, people: Store) -> None:
+    annotations.review(people, "rob", "d1", "rob", ["C1"], [], expected=None)
+    page = open_page("agnes", at="My findings")
+    page.choose("Your dialogues with findings, newest first", "d1")
+    assert "A reviewer rejected this finding" in page.words
+    assert "Send the appeal" not in page.labels
 
 
 def test_a_lead_sends_appeals_to_a_second_review_by_a_button(open_page: Open, people: Store) -> None:
