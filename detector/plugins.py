@@ -86,7 +86,9 @@ OWN: dict[str, dict[str, str]] = {
         "misspelt_word": f"{CHECKS}.spelling:misspelt_word",
         "grammar_slip": f"{CHECKS}.grammar:grammar_slip",
         "long_wait": f"{CHECKS}.waits:long_wait",
-        "wrong_sum": f"{CHECKS}.results:wrong_sum",
+        "wrong_sum": f"{CHECKS}.figures:wrong_sum",
+        "misread_figure": f"{CHECKS}.figures:misread_figure",
+        "miscopied_argument": f"{CHECKS}.arguments:miscopied_argument",
     },
     "dialint.judges": {
         "local": "dialint.detector.engines.judge_local:open_judge",

@@ -2,7 +2,7 @@
 
 Only the results between the customer's last turns are held against a statement, where all of them agree:
 a value that any result, document or turn of another side has is no error here. Amounts, dates and times are
-read in `dialint.detector.checks.facts`; `wrong_sum` reads sums that a message works out itself.
+read in `dialint.detector.checks.facts` and `dialint.detector.checks.figures`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import isclose
 
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.claims import may_write, name_words, statements
 from dialint.detector.checks.values import DIGIT_NAMES, compact, fields_of, objects_of
-from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
+from dialint.detector.checks.words import patterns, read_words
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses
 
@@ -389,29 +388,3 @@ def _personal(record: dict[str, JsonValue]) -> tuple[str | None, frozenset[str]]
             elif 5 < len(each) < MAX_PERSONAL and len(values) < MAX_OTHERS:
                 values.update([each.casefold()] if PATTERNS.personal_key.fullmatch(key) else ())
     return id, frozenset(values)
-
-
-_SUMS = patterns("sums")
-
-
-@check(I4=Evidence(), languages=("en",))
-def wrong_sum(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a number of things at a price each whose total in the same sentence is another one; a total with
-    tax, a fee or a discount beside it, or one that is rounded, is left alone."""
-    for turn in dialogue.turns:
-        if turn.role not in JUDGED_ROLES:
-            continue
-        for sentence in SENTENCE.finditer(turn.text):
-            match = _SUMS.product.search(sentence[0])
-            if match is None or _SUMS.beside.search(sentence[0]):
-                continue
-            count, price, total = (_value(match[name]) for name in ("count", "price", "total"))
-            if not isclose(count * price, total, abs_tol=0.011):
-                why = f"{count:g} times {price:g} are {count * price:g}"
-                yield Hit(turn.index, *trim(turn.text, *sentence.span()), why)
-                break
-
-
-def _value(text: str) -> float:
-    numbers: dict[str, int] = read_words("number_words")
-    return float(numbers.get(text.casefold()) or text.replace(",", ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
@@ -32,6 +33,12 @@ def trim(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
     """Return start and end of a stretch of a text without outer blanks."""
     words = text[start:end]
     return start + len(words) - len(words.lstrip()), start + len(words.rstrip())
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case, without accents."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return plain if plain.isascii() else "".join(c for c in plain if not unicodedata.combining(c))
 
 
 NEAR_COPY = 0.8
