@@ -33,14 +33,21 @@ _KINDS: dict[str, str] = {
 }
 MAX_TOKEN = 20
 """Letters of a token that slips are looked for in."""
-MIN_TOKEN = 4
-"""Letters of a token that is known without the token beside it."""
+MIN_TOKEN, MIN_DIGITS = 4, 6
+"""Letters, and digits, of a token that is known without the token beside it."""
 
 
-@check(P3=Evidence())
+@check(P3=Evidence(14, 14))
 def miscopied_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a call with a day, a number of things or a part of personal data which nobody had named, where the
-    customer, or the agent's last proposal to him, named exactly one other (P3). One hit for each argument."""
+    customer, or the agent's last proposal to him, named exactly one other (P3). One hit for each argument.
+
+    A day counts only in calls that write, and where the customer speaks of no other day than by its date; a
+    name is left alone where the log has it in more dialogues than the customer's, who may have misspelt it.
+
+    Read in all of tau_bench and STAR (2026-11-30), on which these limits were set: 14 of 14 right, two
+    of them counts, none a day; no hit in 150 dialogues that were written to be clean.
+    """
     uses = uses_by_turn(dialogue)
     if not uses:
         return
@@ -146,10 +153,11 @@ class _Stated:
     def other_token(self, key: str, value: JsonValue) -> str | None:
         """Return the customer's only token that differs by one sign, or by two that changed places, from one
         in personal data which stands nowhere."""
-        if not isinstance(value, str) or not PATTERNS.personal_key.fullmatch("_".join(name_words(key))):
+        is_value = isinstance(value, str | int) and not isinstance(value, bool)
+        if not is_value or not PATTERNS.personal_key.fullmatch("_".join(name_words(key))):
             return None
         self._read()
-        tokens = _TOKEN.findall(fold(value))
+        tokens = _TOKEN.findall(fold(str(value)))
         for n, token in enumerate(tokens):
             if token in self._tokens or len(token) > MAX_TOKEN:
                 continue
@@ -166,7 +174,8 @@ class _Stated:
                 *((tokens[n - 1], other) for _ in tokens[:n][-1:]),
                 *((other, each) for each in tokens[n + 1 : n + 2]),
             ]
-            if not self._pairs.isdisjoint(beside) or (len(token) >= MIN_TOKEN and not token.isdigit()):
+            is_long = len(token) >= (MIN_DIGITS if token.isdigit() else MIN_TOKEN)
+            if is_long or not self._pairs.isdisjoint(beside):
                 return other
         return None
 
