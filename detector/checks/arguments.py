@@ -42,8 +42,9 @@ def miscopied_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
     """Find a call with a day, a number of things or a part of personal data which nobody had named, where the
     customer, or the agent's last proposal to him, named exactly one other (P3). One hit for each argument.
 
-    A day counts only in calls that write, and where the customer speaks of no other day than by its date; a
-    name is left alone where the log has it in more dialogues than the customer's, who may have misspelt it.
+    A day counts only in calls that write, one digit or one day off the one named, where nobody speaks of days
+    but by their dates; a name is left alone where the log has it in more dialogues than the customer's, who may
+    have misspelt it.
 
     Read in all of tau_bench and STAR (2026-11-30), on which these limits were set: 14 of 14 right, two
     of them counts, none a day; no hit in 150 dialogues that were written to be clean.
@@ -104,7 +105,6 @@ class _Stated:
         if role == "customer" and tokens:
             self._last = _days(folded)
             self._days |= self._last
-            self._is_relative = self._is_relative or PATTERNS.relative_day.search(folded) is not None
             self._is_changed = self._is_changed or PATTERNS.other_count.search(folded) is not None
             self._named.extend(tokens)
             self._pairs.update(pairwise(tokens))
@@ -114,6 +114,7 @@ class _Stated:
         elif role in JUDGED_ROLES and tokens:
             self._asked = _days(folded)
         if role != "tool":
+            self._is_relative = self._is_relative or PATTERNS.relative_day.search(folded) is not None
             self._numbers.update(number for number, _ in _counts(folded))
         self._tokens.update(tokens)
         self._runs.update(run.lstrip("0") for run in _DIGITS.findall(folded))
@@ -130,18 +131,23 @@ class _Stated:
         named = named if len(named) == 1 else self._days
         if len(named) != 1 or self._is_relative or str(day) in self._runs:
             return
+        other = next(iter(named))
+        if other[0] != month or not (abs(other[1] - day) == 1 or _is_slip(str(day), str(other[1]))):
+            return
         try:
             weekday = date(int(match["year"]), month, day).weekday()
         except ValueError:
             return
         if self._tokens.isdisjoint(_WEEKDAYS[weekday]):
-            yield key, match[0], "{}-{:02}-{:02}".format(match["year"], *next(iter(named)))
+            yield key, match[0], "{}-{:02}-{:02}".format(match["year"], *other)
 
     def other_count(self, key: str, value: JsonValue) -> str | None:
         """Return the only number that the customer named of what an argument counts, if nobody named that of
         the argument."""
         words = [word for word in name_words(key) if not PATTERNS.number_word.fullmatch(word)]
         if not words or not (words[-1].endswith("s") or words[-1] in _KINDS) or isinstance(value, bool):
+            return None
+        if PATTERNS.unit_word.fullmatch(words[-1]):
             return None
         self._read()
         named = self._counts.get(_kind(words[-1]), set())
