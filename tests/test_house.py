@@ -185,7 +185,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 85_565,
+    "lines of the packages": 85_571,
     "modules of the packages": 390,
     "lines of the tests": 50_823,
     "private functions of modules that one place mentions, of 100": 64,

@@ -43,8 +43,8 @@ def miscopied_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
     customer, or the agent's last proposal to him, named exactly one other (P3). One hit for each argument.
 
     A day counts only in calls that write, one digit or one day off the one named, where nobody speaks of days
-    but by their dates; a name is left alone where the log has it in more dialogues than the customer's, who may
-    have misspelt it.
+    but by their dates; a name is left alone where the log has it in more dialogues than the customer's, who
+    may have misspelt it.
 
     Read in all of tau_bench and STAR (2026-11-30), on which these limits were set: 14 of 14 right, two
     of them counts, none a day; no hit in 150 dialogues that were written to be clean.
