@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from functools import cache
 from typing import get_args
@@ -12,6 +11,7 @@ from dialint.app.console.i18n import _, choose_name, ngettext, show_number
 from dialint.detector.languages import describe_gaps, language_name
 from dialint.detector.records import Dialogue, JudgeRecord, Severity, Verdict
 from dialint.detector.registry import SHIPPED_RELEASES
+from dialint.detector.release import Release
 from dialint.detector.taxonomy import Code, Names, Taxonomy, load_taxonomy
 
 MAX_CELL = 160
@@ -104,9 +104,10 @@ def severity_title(severity: str, taxonomy: Taxonomy) -> str:
 
 def judged_codes(verdict: Verdict) -> frozenset[str] | None:
     """Return the codes that the verdict's release covers; None if that is not known."""
-    if verdict.probabilities is not None:
-        return frozenset(code for codes in verdict.probabilities.values() for code in codes)
-    return _shipped_codes().get(verdict.release)
+    shipped = _shipped_codes().get(verdict.release)
+    if shipped is not None or verdict.probabilities is None:
+        return shipped
+    return frozenset(code for codes in verdict.probabilities.values() for code in codes)
 
 
 def coverage_lists(verdict: Verdict, taxonomy: Taxonomy) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -146,9 +147,8 @@ def quality_text(verdict: Verdict) -> str:
 
 @cache
 def _shipped_codes() -> dict[str, frozenset[str]]:
-    files = (folder / "release.json" for folder in SHIPPED_RELEASES.values())
-    described = [json.loads(file.read_bytes()) for file in files if file.exists()]
-    return {str(each["id"]): frozenset(each["codes"]) for each in described}
+    infos = (Release(folder, has_scan=False).info for folder in SHIPPED_RELEASES.values())
+    return {info.id: frozenset(info.covered) for info in infos}
 
 
 def coverage_text(verdict: Verdict | None, code: str) -> str:

@@ -9,6 +9,7 @@ from console_records import make_finding, make_verdict
 from dialint.app.console.quality.explore import NAMES, make_search
 from dialint.app.console.text import no_findings_text, quality_text, verdict_text
 from dialint.detector.records import Dialogue, JudgeRecord, NotJudged, Turn
+from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
@@ -148,12 +149,14 @@ def test_a_dialogue_that_left_the_search_keeps_its_place(open_page: Callable[...
 
 
 ALL = tuple(load_taxonomy().codes)
+SHIPPED = Release(EMBEDDED, has_scan=False).info
 SILENT = JudgeRecord(name="j", prompt="1", codes=("A1", "C2"), failures={"E_ANSWER": ("A1",)})
 
 
 @pytest.mark.parametrize(("fields", "n", "is_whole"), [
     ({"probabilities": {1: {"C1": 0.1, "T1": 0.2}}}, 2, True),
     ({"probabilities": {1: dict.fromkeys(ALL, 0.1)}}, len(ALL), True),
+    ({"probabilities": {1: dict.fromkeys(ALL, 0.1)}, "release": SHIPPED.id}, len(SHIPPED.covered), True),
     ({}, None, True),
     ({"probabilities": {1: {"C1": 0.1}}, "judge": SILENT}, 2, False),
     ({"probabilities": {1: {"C1": 0.1}}, "judged_share": 0.5,
