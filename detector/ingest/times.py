@@ -67,14 +67,13 @@ class TimeFormat:
 
     pattern: str | None = None
     order: Order = DAY_FIRST
-    zone: ZoneInfo | None = None
 
     @classmethod
-    def of(cls, pattern: str, zone: str | None, order: Order = DAY_FIRST) -> TimeFormat:
+    def of(cls, pattern: str, order: Order = DAY_FIRST) -> TimeFormat:
         """The format of the options; `order` is the detected order, used if they do not set one."""
         orders: dict[str, Order] = {MONTH_FIRST: MONTH_FIRST, DAY_FIRST: DAY_FIRST}
         used = pattern if "%" in pattern else None
-        return cls(used, orders.get(pattern, order), ZoneInfo(zone) if zone else None)
+        return cls(used, orders.get(pattern, order))
 
     def parse(self, value: str) -> datetime | None:
         """Parse a time; None if `value` is not one."""
@@ -83,11 +82,6 @@ class TimeFormat:
         if self.pattern is not None:
             with suppress(ValueError):
                 time = datetime.strptime(text, self.pattern)
-        if time is not None and time.tzinfo is None and self.zone is not None:
-            try:
-                return time.replace(tzinfo=self.zone).astimezone(UTC)
-            except OverflowError:
-                return None
         return time
 
 

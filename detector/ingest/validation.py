@@ -13,10 +13,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -154,7 +156,7 @@ def _turns(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> list
         author = turn.author if isinstance(turn.author, str) and turn.author else None
         if turn.author is not None and not isinstance(turn.author, str):
             raise BadRecord("E_TYPE", f"{path}.author", json_kind(turn.author), "a text or null")
-        at = _time(turn.at, f"{path}.at")
+        at = _time(turn.at, config.mapped.time_zone, f"{path}.at")
         fields: dict[str, Any] = {"index": index, "role": role, "text": text, "at": at, "author": author}
         if clean is not None and clean[index].edits:
             warnings.update(clean[index].counted)
@@ -298,7 +300,7 @@ def _text(value: object, config: ReadConfig, path: str, warnings: Counter[str]) 
     return value
 
 
-def _time(value: object, path: str) -> datetime | None:
+def _time(value: object, zone: str | None, path: str) -> datetime | None:
     if value is None or isinstance(value, datetime):
         time = value
     elif isinstance(value, str):
@@ -307,6 +309,9 @@ def _time(value: object, path: str) -> datetime | None:
         time = from_epoch(value)
     else:
         raise BadRecord("E_TYPE", path, json_kind(value), "an ISO 8601 time, epoch seconds or null")
+    if zone is not None and time is not None and time.tzinfo is None:
+        with suppress(OverflowError):  # of the first and the last day, which are refused here
+            time = time.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
     if value is not None and (time is None or not FIRST_YEAR <= time.year <= LAST_YEAR):
         expected = Message("a time between {first} and {last}, ISO 8601", first=FIRST_YEAR, last=LAST_YEAR)
         raise BadRecord("E_TIME", path, excerpt(value), expected)

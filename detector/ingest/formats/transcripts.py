@@ -253,13 +253,13 @@ def _times(heads: list[re.Match[str]], config: ReadConfig) -> list[datetime | No
     Raises:
         BadRecord: E_TIME, neither says.
     """
-    wanted, zone = config.mapped.time_format, config.mapped.time_zone
+    wanted = config.mapped.time_format
     texts = list(map(_time_text, heads))
     dates = DateOrderDetector()
     for text in texts:
         dates.add(text)
     orders = (DAY_FIRST, MONTH_FIRST)
-    ways = {order: list(map(TimeFormat.of(order, zone).parse, texts)) for order in orders}
+    ways = {order: list(map(TimeFormat.of(order).parse, texts)) for order in orders}
     if wanted in ways:
         return ways[wanted]
     if not dates.is_ambiguous:

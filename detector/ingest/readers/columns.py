@@ -326,8 +326,7 @@ class Survey:
         """
         if self._dates.is_ambiguous:
             raise file_error("E_TIME", self._file, self._dates.ambiguity_message())
-        mapped = self._columns.config.mapped
-        return TimeFormat.of(mapped.time_format, mapped.time_zone, self._dates.order)
+        return TimeFormat.of(self._columns.config.mapped.time_format, self._dates.order)
 
 
 def _one_sided(words: Iterable[str], config: ReadConfig) -> list[str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -195,6 +198,19 @@ def test_times_without_a_zone_are_in_the_one_that_is_named(tmp_path: Path) -> No
     config = ReadConfig(time_zone="Europe/Berlin")
     assert times(tmp_path, ["24.11.2025 15:17"], config) == [datetime(2025, 11, 24, 14, 17, tzinfo=UTC)]
     assert times(tmp_path, ["2025-11-24T15:17:00Z"], config) == [AT.replace(tzinfo=UTC)]
+    turns = [
+        {"role": "agent", "text": "hi", "at": at} for at in ("2025-11-24T15:17:00", "2025-11-24T14:17:00Z")
+    ]
+    (tmp_path / "log.jsonl").write_text(json.dumps({"dialogue_id": "1", "turns": turns}))
+    pq.write_table(
+        pa.table(
+            {"ticket_id": ["1", "1"], "role": ["user", "agent"], "text": ["hi", "hi"], "created_at": [AT, AT]}
+        ),
+        tmp_path / "log.parquet",
+    )
+    for name in ("log.jsonl", "log.parquet"):
+        [read], _, _ = load(tmp_path / name, config)
+        assert [turn.at for turn in read.dialogue.turns] == [datetime(2025, 11, 24, 14, 17, tzinfo=UTC)] * 2
 
 
 @pytest.mark.parametrize(
@@ -221,13 +237,13 @@ def test_a_written_time_is_the_one_that_is_read(at: datetime, sign: str, day_fir
     dates.add(written)
     order = "day-first" if day_first else "month-first"
     assert dates.is_ambiguous == (sign != "." and at.day <= 12 and at.day != at.month)
-    assert TimeFormat.of(order, None).parse(written) == at
+    assert TimeFormat.of(order).parse(written) == at
     if not dates.is_ambiguous:
-        assert TimeFormat.of("auto", None, dates.order).parse(written) == at
+        assert TimeFormat.of("auto", dates.order).parse(written) == at
 
 
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_reading_of_times(text: str) -> None:
-    TimeFormat.of("auto", "Asia/Tokyo").parse(text)
+    TimeFormat.of("auto").parse(text)
     dates = DateOrderDetector()
     dates.add(text)
