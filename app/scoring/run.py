@@ -289,7 +289,15 @@ def prepare_run(
     sources = open_logs(logs, growing=config.only_new)
     if config.only_new and config.out is not None:  # it may be in the folder of the logs
         sources = [each for each in sources if each.path.resolve() != config.out.resolve()]
-    requested = _describe_request(sources, config, taxonomy)
+    hashes = {}
+    for source in sources:
+        try:
+            hashes[source] = inspect(source, config.read)
+        except InputRefused as error:  # a growing folder has logs without a record yet
+            if not config.only_new or error.code != "E_NO_RECORDS":
+                raise
+    sources = list(hashes)
+    requested = _describe_request(hashes, config, taxonomy)
     if isinstance(detector, WatchedDetector):
         detector.ready()
     elif detector is None:
@@ -377,9 +385,11 @@ def _profile_head(sources: Sequence[Source], config: ScoreConfig, domain: Domain
     return profile_log(dialogues(), domain)
 
 
-def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: Taxonomy) -> dict[str, Any]:
+def _describe_request(
+    hashes: Mapping[Source, str], config: ScoreConfig, taxonomy: Taxonomy
+) -> dict[str, Any]:
     """The hashes of the logs, and the options that change a byte of the output."""
-    inputs = [{"label": source.label, "sha256": inspect(source, config.read)} for source in sources]
+    inputs = [{"label": source.label, "sha256": digest} for source, digest in hashes.items()]
     options = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
     options |= {"format": config.output_format, "codes": sorted(select_codes(config.codes, taxonomy))}
     options |= describe_options(config.judge)
@@ -391,7 +401,7 @@ def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: 
     if config.output_format == "junit":
         options["fail_on"] = config.fail_on
     if config.output_format in ("junit", "sarif"):
-        options["names"] = [source.name for source in sources]
+        options["names"] = [source.name for source in hashes]
     return {"inputs": inputs, "options": json.loads(json.dumps(options))}
 
 

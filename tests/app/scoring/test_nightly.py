@@ -1,5 +1,6 @@
 """`dialint score --only-new`: nights over a folder that grows and changes, with real kills in between."""
 
+import gzip
 import json
 import random
 import signal
@@ -166,9 +167,14 @@ def test_without_its_state_all_is_judged_again(folder: Path, tmp_path: Path, for
     assert sorted(judged.read_text().split()[::2]) == [*"aabbcc"]
 
 
-def test_a_half_written_line_is_left_for_the_next_round(folder: Path, tmp_path: Path, forked: Forked) -> None:
+def test_half_written_lines_and_logs_without_a_record_are_left_for_the_next_round(
+    folder: Path, tmp_path: Path, forked: Forked
+) -> None:
     out, last = tmp_path / "v.jsonl", line("d", "Hello?", "Füllwort.")
     (folder / "begun.jsonl").write_text('{"id": "e", "tu')
+    (folder / "blank.jsonl").write_text("\n\n")
+    (folder / "quiet.csv").write_text("ticket_id,role,text\n")
+    (folder / "quiet.jsonl.gz").write_bytes(gzip.compress(b""))
     for cut in (2, 20, len(last) - 2, len(last) - 1):  # the last of them is whole
         (folder / "a.jsonl").write_text("".join(map(line, "abc")) + last[:cut])
         assert forked(folder, out, {}, only_new=True)["status"] == 0
