@@ -54,17 +54,18 @@ def make_output_folder(folder: Path, *, new: bool = False) -> None:
     """Make a folder, and its parents, that only their owner may enter; one that is there stays as it is.
 
     Raises:
-        FileExistsError: `new`, and it is there.
+        WorldError: it cannot be made, or is there and should be `new`.
     """
     if not new and folder.is_dir():
         return
     if not folder.parent.is_dir():
         make_output_folder(folder.parent)
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:  # somebody else made it in the meantime, or a file has the name
-        if new or not folder.is_dir():
-            raise
+    with disk_errors(folder):
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:  # somebody else made it in the meantime, or a file has the name
+            if new or not folder.is_dir():
+                raise
 
 
 def sha256_file(path: Path) -> str:

@@ -6,7 +6,7 @@ A team may use its own file with ``--taxonomy``; it must have the same schema.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
@@ -170,6 +170,15 @@ class Taxonomy(Record):
     @cached_property
     def _levels(self) -> dict[str, SeverityLevel]:
         return {level.code: level for level in self.severities}
+
+    def select_codes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The codes that `names` stand for, each once: codes or categories, several with commas.
+
+        Raises:
+            ConfigError: as `select`.
+        """
+        parts = ",".join(names).split(",") if names else []
+        return tuple(dict.fromkeys(code.code for part in parts for code in self.select(part)))
 
     def select(self, name: str) -> tuple[Code, ...]:
         """Return the code called `name`, or all codes of that category; upper and lower case are equal.

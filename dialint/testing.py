@@ -50,6 +50,8 @@ def assert_no_errors(dialogue: Asserted, fail_on: Severity = "S2") -> None:
         DialintError: it cannot be read, or the ini option ``dialint_options`` is wrong.
     """
     __tracebackhide__ = True
+    if fail_on not in ("S1", "S2", "S3", "S4"):
+        raise ValueError(f"fail_on={fail_on!r}: expected S1, S2, S3 or S4")
     session = _sessions[-1] if _sessions else _Session()
     problems: list[str] = []
     heads: list[str] = []  # for the line of pytest's short summary

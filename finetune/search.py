@@ -28,7 +28,6 @@ from pydantic import Field
 
 from dialint.detector.artifacts import (
     MANIFEST,
-    disk_errors,
     make_output_folder,
     package_versions,
     read_manifest,
@@ -116,8 +115,7 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
         "space": list(config.space),
         "seed": config.seed,
     }
-    with disk_errors(config.out):
-        make_output_folder(config.out)
+    make_output_folder(config.out)
     job, path = {**settings, **package_versions("optuna")}, config.out / JOB
     if not path.exists():
         write_json(path, job)

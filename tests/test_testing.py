@@ -266,6 +266,9 @@ def test_a_log_is_judged_by_its_path(tmp_path: Path) -> None:
             assert_no_errors(each)
         assert str(failed.value).splitlines()[1] == "1"
         assert_no_errors(each, fail_on="S1")
+    for word in ("S0", "1", "s2", "HIGH"):  # most of them would fail no test, ever
+        with pytest.raises(ValueError, match="expected S1, S2, S3 or S4"):
+            assert_no_errors(path, fail_on=word)  # type: ignore[arg-type]
 
 
 def test_what_was_not_judged_is_not_clean() -> None:

@@ -79,9 +79,7 @@ class ProjectConfig:
 
         values = {**vars(self), "id": name}
         taxonomy = load_taxonomy(values.pop("taxonomy"))
-        values["codes"] = tuple(
-            dict.fromkeys(each.code for one in self.codes for each in taxonomy.select(one))
-        )
+        values["codes"] = taxonomy.select_codes(self.codes)
         values["most"] = max(5, self.overlap) if self.most is None else self.most
         if self.deadline is not None and self.deadline.tzinfo is None:
             values["deadline"] = self.deadline.replace(tzinfo=UTC)

@@ -32,8 +32,7 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
     Raises:
         ConfigError: a name the taxonomy does not have.
     """
-    parts = [part for group in names for part in group.split(",")]
-    return frozenset(code.code for part in parts for code in taxonomy.select(part))
+    return frozenset(taxonomy.select_codes(names))
 
 
 def judged_detector(

@@ -150,7 +150,7 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
         StoreRefused: the name is taken, or there are no dialogues left.
         ConfigError: an unknown code, a group of fewer than two, or too few dialogues.
     """
-    codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
+    codes = taxonomy.select_codes(config.codes)
     people = tuple(
         account.id
         for account in accounts.list_accounts(store, actor)

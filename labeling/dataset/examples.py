@@ -320,7 +320,7 @@ def _select_codes(
 ) -> tuple[str, ...]:
     """Codes of the dataset in the taxonomy's order."""
     if config.codes:
-        codes = {code.code for name in config.codes for code in taxonomy.select(name)}
+        codes = {*taxonomy.select_codes(config.codes)}
     else:
         codes = {code for rows in annotations.values() for annotation in rows for code in annotation.codes}
     if unknown := codes - taxonomy.codes.keys():

@@ -84,8 +84,7 @@ def run(
     try:
         builder = load(config)
         key = config.key or split_key(config.key_file)
-        with disk_errors(config.out):
-            make_output_folder(config.out)
+        make_output_folder(config.out)
         manifest = _write_dataset(builder, key)
     finally:
         gc.enable()

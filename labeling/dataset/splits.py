@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from dialint.detector.artifacts import atomic_file, disk_errors, make_output_folder
+from dialint.detector.artifacts import atomic_file, make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.near_duplicates import (
     RELATED,
@@ -51,8 +51,7 @@ def split_key(file: Path | None) -> str:
 
 def _read_key(file: Path) -> str:
     if not file.exists():
-        with disk_errors(file):
-            make_output_folder(file.parent)
+        make_output_folder(file.parent)
         with atomic_file(file) as new:
             new.write(secrets.token_hex(32).encode() + b"\n")
     try:

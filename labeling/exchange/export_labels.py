@@ -96,7 +96,7 @@ def run(config: ExportConfig) -> dict[str, Any]:
     """
     started = time.monotonic()
     taxonomy, label_format = load_taxonomy(config.taxonomy), format_by_name(config.format)
-    codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
+    codes = taxonomy.select_codes(config.codes)
     table_format = table_format_for(label_format, config.out)
     columns = label_format.columns(bool(config.annotations)) if label_format.columns else ()
     interface = [config.out.with_suffix(".xml")] if label_format is label_studio.FORMAT else []

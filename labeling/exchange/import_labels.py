@@ -21,7 +21,6 @@ from pydantic import Field
 
 from dialint.detector.artifacts import (
     atomic_file,
-    disk_errors,
     file_entry,
     make_output_folder,
     making_files,
@@ -87,7 +86,7 @@ class ImportConfig:
         self, taxonomy: Taxonomy, dialogues: Mapping[str, Dialogue], labelers: frozenset[str]
     ) -> LabelReader:
         """A reader of labels of these dialogues by these labelers; without any it accepts all labelers."""
-        codes = tuple(code.code for name in self.codes for code in taxonomy.select(name))
+        codes = taxonomy.select_codes(self.codes)
         context = LabelContext(
             taxonomy, dialogues, codes, self.names(), None if "*" in labelers else labelers or None
         )
@@ -179,8 +178,7 @@ def open_rejects(path: Path | None) -> Iterator[Rejects]:
     if path is None:
         yield Rejects()
         return
-    with disk_errors(path):
-        make_output_folder(path.parent)
+    make_output_folder(path.parent)
     too_many = None
     with atomic_file(path) as file:
         try:

@@ -26,7 +26,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
-    disk_errors,
     file_entry,
     make_output_folder,
     package_versions,
@@ -150,8 +149,7 @@ def make_report(
         "seconds": round(time.monotonic() - started, 1),
     }
     if out is not None:
-        with disk_errors(out):
-            make_output_folder(out.parent)
+        make_output_folder(out.parent)
         write_manifest(out, report)
     return report
 

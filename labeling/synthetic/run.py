@@ -184,8 +184,7 @@ def _write_sets(
         shares = list(zip(SPLITS, config.shares, strict=True))
         names = dict(zip(SPLITS, SPLITS, strict=True))
         splits = [assign_split(group, f"{config.seed}", shares) for group in grouper.groups()]
-    with artifacts.disk_errors(config.out):
-        artifacts.make_output_folder(config.out)
+    artifacts.make_output_folder(config.out)
     for split, name in names.items():
         own = (dialogue for dialogue, side in zip(dialogues, splits, strict=True) if side == split)
         examples = (

@@ -175,6 +175,8 @@ def test_a_code_or_its_category_is_selected_in_any_case() -> None:
     taxonomy = load_taxonomy()
     assert [code.code for code in taxonomy.select("u2")] == ["U2"]
     assert [code.code for code in taxonomy.select(" v ")] == ["V1", "V2", "V3"]
+    assert taxonomy.select_codes(["u2, v", "V1"]) == ("U2", "V1", "V2", "V3")
+    assert taxonomy.select_codes([]) == ()
 
 
 @pytest.mark.parametrize(

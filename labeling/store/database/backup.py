@@ -215,8 +215,7 @@ def _open_copy(connection: Connection, command: str) -> Iterator[Copy]:
 def _restore_file(folder: Path, path: Path) -> None:
     if path.exists():
         raise ConfigError("E_RESTORE", f"{path}: exists; a backup is restored into nothing")
-    with disk_errors(path):
-        make_output_folder(path.parent)
+    make_output_folder(path.parent)
     remove_orphans(path)
     with open(folder / SQLITE_COPY, "rb") as source, atomic_file(path) as target:
         shutil.copyfileobj(source, target, CHUNK)

@@ -233,7 +233,7 @@ def test_a_confirmed_finding_that_an_expert_overturns_becomes_a_preference_pair(
     """Two reviewers disagree; an expert decides the case."""
     monkeypatch.setenv("DIALINT_SPLIT_KEY", "a key of more than twenty characters")
     import_own_verdict(dialint, tmp_path)
-    dialint("label", "project", "create", "p", "--codes", "C1", "--overlap", 2, "--most", 2)
+    dialint("label", "project", "create", "p", "--codes", "C1,C1", "--overlap", 2, "--most", 2)
     dialint("label", "project", "create", "e", "--codes", "C1", "--purpose", "adjudication")
     dialint("label", "plan", "--project", "p", "--n", 1)
     answer_all(store, "p", "rob", lambda name: True)
