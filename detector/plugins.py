@@ -63,6 +63,7 @@ OWN: dict[str, dict[str, str]] = {
         "asks_secret_for_tool": f"{CHECKS}.phrases:asks_secret_for_tool",
         "passes_over_person": f"{CHECKS}.phrases:passes_over_person",
         "claims_undone_write": f"{CHECKS}.claims:claims_undone_write",
+        "claims_failed_write": f"{CHECKS}.claims:claims_failed_write",
         "claims_undone_lookup": f"{CHECKS}.facts:claims_undone_lookup",
         "unsupported_fact": f"{CHECKS}.facts:unsupported_fact",
         "contradicts_result": f"{CHECKS}.results:contradicts_result",

@@ -11,14 +11,16 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import groupby
 from math import inf
 from operator import attrgetter, itemgetter
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import WordSearch, patterns, read_words, trim
+from dialint.detector.checks.phrases import Phrases, load_phrases, phrases_of
+from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, trim
 from dialint.detector.log_profile import MIN_DIALOGUES
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import ToolUse, has_failed, per_dialogue, tool_uses
+from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
+from dialint.detector.tool_use import ToolUse, format_call, has_failed, per_dialogue, tool_uses
 
 _ACTS = read_words("acts")
 _TOOL_NAMES = {name: frozenset(words.split()) for name, words in read_words("tool_names").items()}
@@ -137,7 +139,7 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     uses = tool_uses(dialogue)
     if not has_calls(dialogue, context):
         return
-    evidence = _Evidence(dialogue)
+    evidence, hits = _Evidence(dialogue), dict[int, Hit]()
     customers = [turn.index for turn in dialogue.turns if turn.role == "customer"]
     for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
@@ -151,8 +153,85 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
                 continue
             why = evidence.refute(turn.text[start:end], verb, n_uses, last)
             if why is not None:
-                yield Hit(turn.index, start, end, why, "R3")
+                hits[turn.index] = Hit(turn.index, start, end, why, "R3")
                 break
+    for hit in told_as_done(dialogue, context):
+        hits.setdefault(hit.turn, hit)
+    yield from hits.values()
+
+
+@check(R3=Evidence(), languages=("de", "es", "fr", "ru"))
+def claims_failed_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Suggest what `claims_undone_write` finds by lists of words, in other languages than English: told as
+    done although the call failed, or although no tool that may write was called by then (R3).
+
+    Nobody has read hits on real dialogues in these languages.
+    """
+    if has_calls(dialogue, context):
+        yield from told_as_done(dialogue, context)
+
+
+def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Yield the first sentence after a failed write that tells of something as done, before the customer
+    speaks again; where no other write and no later look-up succeeded by then, and the message neither tells
+    of a failure nor of another way. After a write of another tool the sentence must name something of the
+    call. In other languages than English also what the agent says that he has
+    done, where nothing that may write was called.
+    """
+    customers = [turn.index for turn in dialogue.turns if turn.role == "customer" and turn.text.strip()]
+    uses: dict[int, list[ToolUse]] = {}
+    for use in tool_uses(dialogue):
+        if use.was_run:
+            uses.setdefault(bisect_right(customers, use.turn), []).append(use)
+    done, has_written, done_tools = set[str](), False, set[str]()
+    for exchange, turns in groupby(dialogue.turns, lambda turn: bisect_right(customers, turn.index)):
+        failed, is_done = None, False
+        for use in uses.get(exchange, ()):
+            is_write = may_write(use.call.name) and not _only_checks(use)
+            has_written = has_written or is_write
+            if is_write and is_refused(use):
+                is_known = format_call(use.call) in done or PATTERNS.done_already.search(use.result or "")
+                failed = failed if is_known else use
+            elif not use.failed and (is_write or failed is not None):
+                done.add(format_call(use.call))
+                done_tools |= {use.call.name} if is_write else set()
+                is_done = True
+        failed = None if is_done else failed
+        names = None if failed is None or done_tools <= {failed.call.name} else _names_of(failed.call)
+        for turn in turns:
+            is_after = not has_written if failed is None else turn.index > failed.turn
+            if turn.role not in JUDGED_ROLES or not is_after:
+                continue
+            phrases = phrases_of(dialogue, turn, "done", context)
+            if phrases is None or (failed is None and phrases is load_phrases()["en"]["done"]):
+                continue
+            span = _find_done(turn.text, phrases, "DID" if failed is None else "phrases", names)
+            if span is not None:
+                why = "no tool was called" if failed is None else f"the call of '{failed.call.name}' failed"
+                yield Hit(turn.index, *span, f"told as done, but {why}", "R3")
+                break
+
+
+def _find_done(
+    text: str, phrases: Phrases, name: str, names: frozenset[str] | None
+) -> tuple[int, int] | None:
+    """Return the offsets of the first sentence that tells of something as done by a list of phrases and has
+    one of the names, if there are any; None if the text tells of a failed call's failure, too."""
+    plain = phrases.read(text)
+    if name != "DID" and phrases.pattern("fails").search(plain) is not None:
+        return None
+    for sentence in SENTENCE.finditer(plain):
+        if "?" in sentence[0] or (names is not None and names.isdisjoint(name_words(sentence[0]))):
+            continue
+        if phrases.find(sentence[0], name) is not None:
+            return trim(text, *sentence.span())
+    return None
+
+
+def _names_of(call: ToolCall) -> frozenset[str]:
+    """Return the words of a call's name and of the values of its arguments, of three letters and more."""
+    words = (*name_words(call.name), *name_words(str([*call.arguments.values()])))
+    return frozenset(word for word in words if len(word) > 2)
 
 
 def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
@@ -305,7 +384,38 @@ class _Evidence:
         if (act, verb) not in self._writes:
             self._writes[act, verb] = _Writes(self._uses, act, verb)
         writes = self._writes[act, verb]
-        return writes.refute(verb, n_uses, last_customer) or self._other_object(claim, verb, n_uses, writes)
+        return (
+            writes.refute(verb, n_uses, last_customer)
+            or self._other_object(claim, verb, n_uses, writes)
+            or self._other_field(claim, verb, n_uses)
+        )
+
+    def _other_field(self, claim: str, verb: str, n_uses: int) -> str | None:
+        """Return why a claim that names a field which a tool returned as false is not about the calls that
+        may write: none of them, nor its result, speaks of that field."""
+        plain = claim.casefold()
+        after = PATTERNS.clause_end.split(plain[plain.find(verb) + len(verb) :])[0]
+        for name, (place, written) in self._denied.items():
+            if place < n_uses <= written and re.search(rf"\b{re.escape(name)}\b", after):
+                return f"said to be {verb}, but {name} was false, and no call speaks of it"
+        return None
+
+    @cached_property
+    def _denied(self) -> Mapping[str, tuple[int, float]]:
+        """The fields that results of look-ups have as false, `MAX_ARGUMENTS` at most: the place of the call,
+        and of the first call that may write and speaks of the field; infinity without any."""
+        denied: dict[str, tuple[int, float]] = {}
+        for place, use in enumerate(self._uses):
+            if may_write(use.call.name):
+                spoken = " ".join(name_words(f"{format_call(use.call)} {use.result}"))
+                for name, (first, written) in denied.items():
+                    if written == inf and name in spoken:
+                        denied[name] = (first, place)
+            elif isinstance(use.value, dict) and not use.failed:
+                for key, value in use.value.items():
+                    if value is False and len(words := name_words(key)) > 1 and len(denied) < MAX_ARGUMENTS:
+                        denied.setdefault(" ".join(words), (place, inf))
+        return denied
 
     def _other_object(self, claim: str, verb: str, n_uses: int, writes: _Writes) -> str | None:
         """Return why a claim that names an id is not about the writes that succeeded: all had another value

@@ -128,14 +128,14 @@ def read_language(path: Path) -> Mapping[str, Phrases]:
     return {name: Phrases(section) for name, section in read_document(path, "E_CHECKS").value.items()}
 
 
-def _phrases_of(dialogue: Dialogue, turn: Turn, section: str, context: CheckContext) -> Phrases | None:
+def phrases_of(dialogue: Dialogue, turn: Turn, section: str, context: CheckContext) -> Phrases | None:
     """Return the section of the turn's language; of the most probable language if it is unknown, else of
-    English. None for other languages."""
+    English. None for other languages, and where the language's file has no such section."""
     language = detect_languages(dialogue, context.languages)[1][turn.index]
     if language == UNKNOWN:
         language = detect_languages(dialogue, LANGUAGES)[1][turn.index]
     sections = load_phrases().get("en" if language == UNKNOWN else language)
-    return None if sections is None else sections[section]
+    return None if sections is None else sections.get(section)
 
 
 _POSTAL_PIN = re.compile(r"\bpin ?code\b", re.IGNORECASE)
@@ -199,7 +199,7 @@ def _secrets(dialogue: Dialogue, context: CheckContext, for_tool: bool) -> Itera
     for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
             continue
-        phrases = _phrases_of(dialogue, turn, "secret", context)
+        phrases = phrases_of(dialogue, turn, "secret", context)
         span = None if phrases is None else find_request(turn.text, phrases)
         if phrases is None or span is None:
             continue
@@ -236,7 +236,7 @@ def insult(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             continue
-        phrases = _phrases_of(dialogue, turn, "rude", context)
+        phrases = phrases_of(dialogue, turn, "rude", context)
         if phrases is not None and (span := _find_rude(turn.text, phrases, words)) is not None:
             yield Hit(turn.index, *span, "the agent blames or insults the customer")
 
@@ -287,7 +287,7 @@ def _takes_up(dialogue: Dialogue, reply: list[Turn], context: CheckContext) -> b
 
 def _has(dialogue: Dialogue, turn: Turn, name: str, context: CheckContext) -> bool:
     """Return whether a turn has a phrase of a list of the section `person`."""
-    phrases = _phrases_of(dialogue, turn, "person", context)
+    phrases = phrases_of(dialogue, turn, "person", context)
     return phrases is not None and any(
         phrases.find(sentence, name) for sentence in SENTENCE.findall(phrases.read(turn.text))
     )

@@ -34,6 +34,9 @@ LOGS = {
 }
 
 
+IN_LANGUAGES = ("insult", "asks_secret", "passes_over_person", "claims_failed_write")
+
+
 def cases(groups_of: dict[str, Any]) -> Iterator[Any]:
     for check, groups in groups_of.items():
         for why, listed in groups.items() if isinstance(groups, dict) else [("", groups)]:
@@ -49,7 +52,7 @@ def test_a_check_finds_what_is_marked_and_nothing_else(check: str, why: str, cas
         policies |= {"airline": AIRLINE} if case[0].endswith("airline") else {}
         context, case = CheckContext(LOGS[case[0]], policies), case[1:]
     dialogue, quotes = read_case(case)
-    if check in ("insult", "asks_secret", "passes_over_person"):  # in several languages
+    if check in IN_LANGUAGES:
         dialogue = dialogue.model_copy(update={"language": None})
         context = CheckContext(languages=("de", "en", "es", "fr", "ru"))
     hits: list[Hit] = list(load_checks()[check](dialogue, context))
