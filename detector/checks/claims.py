@@ -127,10 +127,12 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     """Find an agent who says that something was done although no tool call did it (R3).
 
     Before the customer's next turn there is no call of a tool that could have done it; or all such calls
-    since the customer's last turn failed; or the claim names an id that was looked up, and the tools that
-    write were called for others only. A tool might have done it, so it counts as the write, unless it is
-    named after another act, its mode is a check or a search, or its result says that it did nothing. Silent
-    on dialogues without results of tools, unless the log is known to hold them, and on partial logs.
+    since the customer's last turn failed, for which other words of completion count too (`told_as_done`); or
+    the claim names an id that was looked up, and the tools that write were called for others only, or a field
+    that a look-up returned as false, and no call that may write speaks of it. A tool might have done it, so
+    it counts as the write, unless it is named after another act, its mode is a check or a search, or its
+    result says that it did nothing. Silent on dialogues without results of tools, unless the log is known to
+    hold them, and on partial logs.
 
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
     profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17; in
@@ -175,8 +177,8 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Yield the first sentence after a failed write that tells of something as done, before the customer
     speaks again; where no other write and no later look-up succeeded by then, and the message neither tells
     of a failure nor of another way. After a write of another tool the sentence must name something of the
-    call. In other languages than English also what the agent says that he has
-    done, where nothing that may write was called.
+    call. In other languages than English also what the agent says that he has done, where nothing that may
+    write was called.
     """
     customers = [turn.index for turn in dialogue.turns if turn.role == "customer" and turn.text.strip()]
     uses: dict[int, list[ToolUse]] = {}
@@ -185,7 +187,8 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             uses.setdefault(bisect_right(customers, use.turn), []).append(use)
     done, has_written, done_tools = set[str](), False, set[str]()
     for exchange, turns in groupby(dialogue.turns, lambda turn: bisect_right(customers, turn.index)):
-        failed, is_done = None, False
+        failed: ToolUse | None = None
+        is_done = False
         for use in uses.get(exchange, ()):
             is_write = may_write(use.call.name) and not _only_checks(use)
             has_written = has_written or is_write
@@ -197,7 +200,6 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 done_tools |= {use.call.name} if is_write else set()
                 is_done = True
         failed = None if is_done else failed
-        names = None if failed is None or done_tools <= {failed.call.name} else _names_of(failed.call)
         for turn in turns:
             is_after = not has_written if failed is None else turn.index > failed.turn
             if turn.role not in JUDGED_ROLES or not is_after:
@@ -205,7 +207,7 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             phrases = phrases_of(dialogue, turn, "done", context)
             if phrases is None or (failed is None and phrases is load_phrases()["en"]["done"]):
                 continue
-            span = _find_done(turn.text, phrases, "DID" if failed is None else "phrases", names)
+            span = _find_done(turn.text, phrases, failed, done_tools)
             if span is not None:
                 why = "no tool was called" if failed is None else f"the call of '{failed.call.name}' failed"
                 yield Hit(turn.index, *span, f"told as done, but {why}", "R3")
@@ -213,25 +215,30 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 
 def _find_done(
-    text: str, phrases: Phrases, name: str, names: frozenset[str] | None
+    text: str, phrases: Phrases, failed: ToolUse | None, done_tools: set[str]
 ) -> tuple[int, int] | None:
-    """Return the offsets of the first sentence that tells of something as done by a list of phrases and has
-    one of the names, if there are any; None if the text tells of a failed call's failure, too."""
+    """Return the offsets of the first sentence that tells of something as done. After a failed call none of a
+    text that tells of a failure, and no sentence that may be of something else."""
     plain = phrases.read(text)
-    if name != "DID" and phrases.pattern("fails").search(plain) is not None:
+    if failed is not None and phrases.pattern("fails").search(plain) is not None:
         return None
     for sentence in SENTENCE.finditer(plain):
-        if "?" in sentence[0] or (names is not None and names.isdisjoint(name_words(sentence[0]))):
+        if "?" in sentence[0] or phrases.find(sentence[0], "phrases" if failed else "DID") is None:
             continue
-        if phrases.find(sentence[0], name) is not None:
+        if failed is None or _may_be_of(failed.call, sentence[0], phrases, done_tools):
             return trim(text, *sentence.span())
     return None
 
 
-def _names_of(call: ToolCall) -> frozenset[str]:
-    """Return the words of a call's name and of the values of its arguments, of three letters and more."""
-    words = (*name_words(call.name), *name_words(str([*call.arguments.values()])))
-    return frozenset(word for word in words if len(word) > 2)
+def _may_be_of(call: ToolCall, sentence: str, phrases: Phrases, done_tools: set[str]) -> bool:
+    """Return whether a sentence that tells of something as done may be of this call: it names something of
+    it, or nothing else was done; and what it calls blocked or on its way, the tool may have made so."""
+    name = name_words(call.name)
+    for state in ("blocked", "sent"):
+        if phrases.pattern(state).search(sentence) and _TOOL_NAMES[state].isdisjoint(name):
+            return False
+    named = {word for word in (*name, *name_words(str([*call.arguments.values()]))) if len(word) > 2}
+    return done_tools <= {call.name} or not named.isdisjoint(name_words(sentence))
 
 
 def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
