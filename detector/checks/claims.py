@@ -401,10 +401,10 @@ class _Evidence:
     def _other_field(self, claim: str, verb: str, n_uses: int) -> str | None:
         """Return why a claim that names a field which a tool returned as false is not about the calls that
         may write: none of them, nor its result, speaks of that field."""
-        plain = claim.casefold()
-        after = PATTERNS.clause_end.split(plain[plain.find(verb) + len(verb) :])[0]
+        _, _, after = claim.casefold().partition(verb)
+        words = f" {' '.join(name_words(PATTERNS.clause_end.split(after)[0]))} "
         for name, (place, written) in self._denied.items():
-            if place < n_uses <= written and re.search(rf"\b{re.escape(name)}\b", after):
+            if place < n_uses <= written and f" {name} " in words:
                 return f"said to be {verb}, but {name} was false, and no call speaks of it"
         return None
 
