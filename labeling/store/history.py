@@ -75,8 +75,8 @@ class LogEntry(NamedTuple):
 
 class DialogueHistory(Record):
     """A dialogue with its verdicts, answers, appeals and labels, oldest first, and the newest entries of the
-    audit log about it, newest first. `reviewed_quality` is its score by what people decided, if they have;
-    `rating` the customer's, or the reward, of the log."""
+    audit log about it, newest first. No answer corrects those that are `standing`. `reviewed_quality` is its
+    score by what people decided, if they have; `rating` the customer's, or the reward, of the log."""
 
     dialogue: Dialogue
     stored_ms: int
@@ -84,6 +84,7 @@ class DialogueHistory(Record):
     rating: float | None
     verdicts: tuple[DatedVerdict, ...]
     answers: tuple[Annotation, ...]
+    standing: frozenset[int]
     appeals: tuple[DatedAppeal, ...]
     labels: tuple[Label, ...]
     entries: tuple[LogEntry, ...]
@@ -119,6 +120,7 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
             DatedVerdict(at_ms=row.created_ms, verdict=parse_verdict(row.content)) for row in rows
         ),
         answers=list_annotations(transaction, actor, name, with_corrected=True),
+        standing=frozenset(int(each.id) for each in list_annotations(transaction, actor, name)),
         appeals=tuple(DatedAppeal(at_ms=row.at_ms, appeal=to_appeal(row)) for row in objections),
         labels=stored_labels,
         entries=_list_entries(transaction, name),

@@ -211,7 +211,7 @@ def _list_events(history: DialogueHistory, taxonomy: Taxonomy) -> list[Event]:
             ]
         title = _("Verdict of {release}").format(release=verdict.release)
         events.append((from_ms(dated.at_ms), title, tuple(lines)))
-    events += [_describe_answer(answer, taxonomy, stored_at) for answer in history.answers]
+    events += [_describe_answer(answer, taxonomy, history) for answer in history.answers]
     states = {
         "open": _("open"), "overturned": _("the finding was wrong"), "upheld": _("the finding stands"),
         "amended": _("another finding stands"),
@@ -228,12 +228,13 @@ def _list_events(history: DialogueHistory, taxonomy: Taxonomy) -> list[Event]:
     return sorted(events, key=lambda event: event[0])
 
 
-def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) -> Event:
+def _describe_answer(answer: Annotation, taxonomy: Taxonomy, history: DialogueHistory) -> Event:
     kinds = {
         "crowd": _("Answer of the labeler {name}"), "reviewer": _("Review by {name}"),
         "expert": _("Decision of the expert {name}"), "appeal": _("Answer to an appeal by {name}"),
         "model": _("Answer of the model {name}"),
     }  # fmt: skip
+    corrected = "" if int(answer.id) in history.standing else _("corrected later")
     blind = _("after seeing what others say") if answer.seen_verdict else _("blind")
     codes = (
         _("asked of {codes}").format(codes=", ".join(answer.codes))
@@ -241,7 +242,7 @@ def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) 
         else ngettext("asked of {n} error", "asked of {n} errors", len(answer.codes))
     )
     where = "" if answer.turn is None else _("in turn {turn}").format(turn=answer.turn)
-    lines = [", ".join(filter(None, (blind, codes, where)))]
+    lines = [", ".join(filter(None, (corrected, blind, codes, where)))]
     lines += [_describe_finding(each, taxonomy, is_answer=True) for each in answer.findings] or [
         _("No error found.")
     ]
@@ -250,7 +251,8 @@ def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) 
         reason = each.reason if names is None else choose_name(names)
         rejected = _("turn {turn}: {code}, rejected: {reason}")
         lines.append(rejected.format(turn=each.turn, code=code_title(each.code, taxonomy), reason=reason))
-    return answer.at or unknown, kinds[answer.kind].format(name=answer.labeler), tuple(lines)
+    at = answer.at or from_ms(history.stored_ms)
+    return at, kinds[answer.kind].format(name=answer.labeler), tuple(lines)
 
 
 def _describe_finding(finding: Finding, taxonomy: Taxonomy, *, is_answer: bool = False) -> str:

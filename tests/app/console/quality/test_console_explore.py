@@ -177,12 +177,13 @@ def test_no_findings_says_among_which_codes(fields: dict[str, Any], n: int | Non
 
 def test_a_dialogue_page_tells_the_whole_history(open_page: Callable[..., Any], store: Store) -> None:
     annotations.review(store, "rob", "d1", "k", ["C1"], [make_finding(probability=1.0)], expected=None)
+    annotations.correct(store, "rob", 1, "k1")
     page = open_page("ria", at="Dialogue", id="d1")
     words = page.words
-    for line in ("The dialogue came to the store", "Verdict of model", "Review by rob", "not blind"):
+    for line in ("came to the store", "Verdict of model", "Review by rob", "not blind", "corrected later"):
         assert line in words.replace("\\", ""), line
     actions = [each.value for each in page.test.table if "Action" in each.value.columns]
     assert "annotate" in list(actions[0]["Action"])
     similar = [each.value for each in page.test.table if "Same words" in each.value.columns]
     assert "[d2](/dialogue?id=d2)" in list(similar[0]["Dialogue"]), "d2 says the same"
-    assert annotations.review(store, "ria", "d1", "k2", ["T1"], expected=1, turn=None).seen_verdict
+    assert annotations.review(store, "ria", "d1", "k2", ["T1"], expected=2, turn=None).seen_verdict
