@@ -115,13 +115,6 @@ def nf4_config(kind: str) -> Any:
     )
 
 
-def int8_config() -> Any:
-    """Whole numbers of 8 bits with outliers apart. Source: Dettmers et al. 2022, LLM.int8()."""
-    from transformers import BitsAndBytesConfig
-
-    return BitsAndBytesConfig(load_in_8bit=True)  # type: ignore[no-untyped-call]
-
-
 def keep_gradients(model: torch.nn.Module, *, served: bool = False) -> None:
     """Keep bitsandbytes from repacking 4-bit weights for a kernel that has no gradient.
 

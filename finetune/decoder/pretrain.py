@@ -26,6 +26,7 @@ from dialint.detector.artifacts import (
     file_entry,
     make_output_folder,
     require_new,
+    sha256_file,
     write_manifest,
 )
 from dialint.detector.engines.base_models import (
@@ -118,10 +119,12 @@ def pretrain(config: PretrainConfig) -> None:
         return
     torch.set_num_threads(running.threads)
     source = base_writer = None
+    inputs: list[str] = []
     if base is not None:
         source, base_writer = ModelSource(base, weights_sha256(base.folder)), template_writer(base.folder)
+        inputs = [source.sha256, *map(sha256_file, sorted(base.folder.glob("*token*.json")))]
     dialogues, logs = read_dialogues(config.dialogues, config.read)
-    job = job_of_config(config, logs, *([source.sha256] if source is not None else []))
+    job = job_of_config(config, logs, *inputs)
     learnt, heldout = split_dialogues(dialogues)
     if not learnt or not heldout:
         raise InputRefused("E_NO_RECORDS", "the logs hold too few dialogues to learn from and to hold out")

@@ -70,11 +70,12 @@ def _merge_weights(source: ModelSource, weights: StoredWeights) -> Any:
         model = model.merge_and_unload()
     if weights in ("fp32", "bf16"):
         return model.to(torch.float32 if weights == "fp32" else torch.bfloat16)
-    from transformers import AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
-    from dialint.detector.engines.quantization import int8_config, nf4_config
+    from dialint.detector.engines.quantization import nf4_config
 
-    quantization = nf4_config("CAUSAL_LM") if weights == "nf4" else int8_config()
+    int8: Any = BitsAndBytesConfig
+    quantization = nf4_config("CAUSAL_LM") if weights == "nf4" else int8(load_in_8bit=True)
     loader: Any = AutoModelForCausalLM
     with tempfile.TemporaryDirectory() as folder:
         model.to(torch.bfloat16).save_pretrained(folder)

@@ -171,8 +171,8 @@ class TrainingLoop:
             entry: dict[str, Any] = {"step": state.step, "of": self.n_steps}
             if output.loss is not None:
                 entry["loss"] = state.loss
-            speed = {"tokens_s": round(progress.tokens_s), "left_s": round(progress.left_s)}
-            log.write({**entry, "tokens": state.tokens, **output.figures, **speed})
+            speed = round(progress.tokens_s)
+            log.write({**entry, "tokens": state.tokens, **output.figures, "tokens_s": speed})
         due = self.eval_steps is not None and state.step % self.eval_steps == 0
         if self.evaluate is None or not (due or (self.eval_last_step and state.step == self.n_steps)):
             return

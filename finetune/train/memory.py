@@ -179,10 +179,9 @@ def _saved_bytes(setup: TrainingSetup, n_layers: int) -> int:
     with torch.device("meta"), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         ids = torch.zeros(1, setup.rows * setup.window, dtype=torch.long)
         inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False}
-        if setup.kind is None:  # an encoder has tables of positions and segments, shorter than a row
-            inputs["position_ids"] = torch.zeros_like(ids)
-            if getattr(model.config, "type_vocab_size", 0):
-                inputs["token_type_ids"] = torch.zeros_like(ids)
+        inputs["position_ids"] = ids  # an encoder's tables of positions and segments are shorter than a row
+        if getattr(model.config, "type_vocab_size", 0):
+            inputs["token_type_ids"] = ids
         bounds = torch.arange(0, ids.numel() + 1, setup.window, device="cpu")
         if setup.kind == "CAUSAL_LM":
             scored = torch.zeros(setup.scored, dtype=torch.long)

@@ -100,7 +100,7 @@ class Progress:
     took `earlier_s` seconds."""
 
     def __init__(self, total: int, done: int = 0, earlier_s: float = 0.0) -> None:
-        self.total, self.done, self._first = total, done, done
+        self.total, self.done = total, done
         self.tokens = 0
         self._earlier_s = earlier_s
         self._started = time.monotonic()
@@ -115,12 +115,6 @@ class Progress:
     def tokens_s(self) -> float:
         """Tokens a second since this process began."""
         return self.tokens / max(1e-9, time.monotonic() - self._started)
-
-    @property
-    def left_s(self) -> float:
-        """Seconds left at the speed so far."""
-        elapsed = time.monotonic() - self._started
-        return elapsed / max(1, self.done - self._first) * (self.total - self.done)
 
     def advance(self, tokens: int, message: str) -> None:
         """One step of `tokens` tokens is done; `message` is shown beside the speed."""
