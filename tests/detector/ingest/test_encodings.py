@@ -247,3 +247,13 @@ def test_no_text_breaks_the_reading_of_times(text: str) -> None:
     TimeFormat.of("auto").parse(text)
     dates = DateOrderDetector()
     dates.add(text)
+
+
+def test_a_table_of_our_own_fields_is_read_as_our_own_records_are(tmp_path: Path) -> None:
+    about = {"dialogue_id": "1", "language": "en", "channel": "chat", "agent": "a", "team": "t"}
+    turn = {"role": "agent", "text": "hi", "at": "2025-11-24T15:17:00Z", "author": "Leo"}
+    (tmp_path / "log.jsonl").write_text(json.dumps({**about, "turns": [turn]}))
+    row = {**about, **turn}
+    (tmp_path / "log.csv").write_text(f"{','.join(row)}\n{','.join(row.values())}\n")
+    [[own], [table]] = (load(tmp_path / name, ANY_SHARE)[0] for name in ("log.jsonl", "log.csv"))
+    assert own.dialogue == table.dialogue
