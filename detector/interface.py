@@ -31,14 +31,21 @@ class Monitor:
     on_step: Callable[[int | None], None] = lambda position: None
     """Called before each step that may take long: with the position of the dialogue that is masked, rendered
     or judged, or None for a row that goes through the model."""
-    on_progress: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
-    """Called before every row that goes through the model and after every dialogue, with the numbers of
-    dialogues, tokens and findings of this call of `Detector.verdicts`."""
+    on_progress: Callable[[int], None] = lambda n_done: None
+    """Called after each dialogue, or after several in a process of their own, with the number of dialogues of
+    this call of `Detector.verdicts` that are done."""
+    tokens: int = 0
+    """Tokens that went through the model."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Wall-clock seconds of all calls by stage: ``mask`` (with languages), ``scan`` (with the windows),
+    """Wall-clock seconds by stage: ``mask`` (with languages), ``scan`` (with the windows),
     ``checks`` (with decisions), ``judge``."""
     cpu_seconds: Callable[[], float] = lambda: 0.0
     """CPU seconds of the living processes that judge for this one."""
+
+    def reset(self) -> None:
+        """Begin to count costs anew."""
+        self.tokens = 0
+        self.seconds.clear()
 
     def add_seconds(self, stage: str, seconds: float) -> None:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds

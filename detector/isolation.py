@@ -29,51 +29,38 @@ class WorkerFailure:
     at: int | None
 
 
-@dataclass(frozen=True)
-class Isolation:
-    """Judges dialogues by attempts that may fail as a whole. `attempt` returns the verdicts in order, or why
-    there are none; the next one must run in a fresh process. `fail` makes the verdict of a dialogue that
-    fails alone."""
+def judge_isolated(
+    dialogues: Sequence[Dialogue],
+    attempt: Callable[[Sequence[Dialogue]], list[Verdict] | WorkerFailure],
+    fail: Callable[[Dialogue, str], Verdict],
+    *,
+    is_suspect: bool = False,
+) -> list[Verdict]:
+    """Judges dialogues by attempts that may fail as a whole, and finds those that make them fail: the one
+    that the worker was at, or in ever smaller parts.
 
-    attempt: Callable[[list[Dialogue]], list[Verdict] | WorkerFailure]
-    fail: Callable[[Dialogue, str], Verdict]
-
-    def verdicts(self, dialogues: Sequence[Dialogue]) -> list[Verdict]:
-        verdicts: dict[int, Verdict] = {}
-        while rest := [position for position in range(len(dialogues)) if position not in verdicts]:
-            outcome = self.attempt([dialogues[position] for position in rest])
-            if isinstance(outcome, WorkerFailure):
-                if failed := self._find_culprits(dialogues, rest, outcome):
-                    verdicts |= failed
-                    continue
-                outcome = self._judge_halves([dialogues[position] for position in rest])
-            verdicts |= zip(rest, outcome, strict=True)
-        return [verdicts[position] for position in range(len(dialogues))]
-
-    def _find_culprits(
-        self, dialogues: Sequence[Dialogue], positions: list[int], failure: WorkerFailure
-    ) -> dict[int, Verdict]:
-        """Failed verdicts of those of `positions` that fail alone in a fresh worker: the one that the worker
-        was at, else all of them, found in ever smaller parts."""
-        suspect = positions[failure.at] if failure.at is not None else positions[0]
-        if failure.at is not None or len(positions) == 1:
-            alone = self.attempt([dialogues[suspect]])
-            if isinstance(alone, WorkerFailure):
-                return {suspect: self.fail(dialogues[suspect], alone.why)}
-        results: dict[int, Verdict] = {}
-        if len(positions) > 1:
-            for part in (positions[: len(positions) // 2], positions[len(positions) // 2 :]):
-                outcome = self.attempt([dialogues[position] for position in part])
-                if isinstance(outcome, WorkerFailure):
-                    results |= self._find_culprits(dialogues, part, outcome)
-        return results
-
-    def _judge_halves(self, dialogues: Sequence[Dialogue]) -> list[Verdict]:
-        if len(dialogues) == 1:
-            again = self.attempt([dialogues[0]])  # the worker may have been killed from outside
-            return [self.fail(dialogues[0], again.why)] if isinstance(again, WorkerFailure) else again
-        half = len(dialogues) // 2
-        return [verdict for part in (dialogues[:half], dialogues[half:]) for verdict in self.verdicts(part)]
+    `attempt` returns the verdicts in order, or why there are none; the next one must run in a fresh process.
+    `fail` makes the verdict of a dialogue that fails alone and `is_suspect`: an attempt with it has failed
+    before. One failure may be that of a worker that was killed from outside.
+    """
+    if not dialogues:
+        return []
+    outcome = attempt(dialogues)
+    if not isinstance(outcome, WorkerFailure):
+        return outcome
+    if len(dialogues) == 1:
+        if is_suspect:
+            return [fail(dialogues[0], outcome.why)]
+        return judge_isolated(dialogues, attempt, fail, is_suspect=True)
+    at, half = outcome.at, len(dialogues) // 2
+    parts = [(dialogues[:half], True), (dialogues[half:], True)]
+    if at is not None:
+        parts = [(dialogues[:at], False), (dialogues[at : at + 1], True), (dialogues[at + 1 :], False)]
+    return [
+        verdict
+        for part, is_suspect in parts
+        for verdict in judge_isolated(part, attempt, fail, is_suspect=is_suspect)
+    ]
 
 
 def failed_verdict(dialogue: Dialogue, release: str, taxonomy: str) -> Verdict:

@@ -160,35 +160,6 @@ def add_checks(
     return info if codes == info.codes else info.model_copy(update={"codes": codes})
 
 
-@dataclass
-class _Progress:
-    """Counts of one call of `verdicts`: dialogues done and findings in them, tokens of the model before and
-    now, and the position of the dialogue that was rendered last."""
-
-    tokens_before: int
-    tokens: int
-    done: int = 0
-    reported: int = 0
-    n_findings: int = 0
-    reached: int = 0
-
-    def begin_row(self, tokens: int, share: float) -> None:
-        """A row goes into the model, after `tokens` tokens in all and a `share` of those that are scanned
-        together."""
-        self.tokens = tokens
-        ahead = int(share * max(0, self.reached - self.done))
-        self.reported = max(self.reported, self.done + ahead)
-
-    def end_dialogue(self, n_findings: int) -> None:
-        self.done, self.n_findings = self.done + 1, self.n_findings + n_findings
-        self.reported = max(self.reported, self.done)
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Dialogues, tokens and findings, as `Monitor.on_progress` takes them."""
-        return self.reported, self.tokens - self.tokens_before, self.n_findings
-
-
 @dataclass(eq=False)
 class ReleaseDetector:
     """Judges dialogues with a release's scan and exact checks.
@@ -254,16 +225,8 @@ class ReleaseDetector:
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         monitor, engine = self.monitor, None if self.scanner is None else self.scanner.engine
         n_tokens = 0 if engine is None else engine.n_tokens
-        progress = _Progress(n_tokens, n_tokens)
-
-        def begin_row() -> None:
-            assert engine is not None
-            monitor.on_step(None)
-            progress.begin_row(engine.n_tokens, engine.share_scanned)
-            monitor.on_progress(*progress.counts)
-
         if engine is not None:  # shared by the detectors of several logs
-            engine.on_row = begin_row
+            engine.on_row = lambda: monitor.on_step(None)
         masked, coverages = [], []
         for index, dialogue in enumerate(dialogues):
             monitor.on_step(index)
@@ -284,7 +247,6 @@ class ReleaseDetector:
         def iterate_scanned() -> Iterator[Dialogue]:
             for position, dialogue in scanned.items():
                 monitor.on_step(position)
-                progress.reached = position
                 yield dialogue
 
         scans = iter(()) if scanner is None else scanner.stream(iterate_scanned())
@@ -306,8 +268,9 @@ class ReleaseDetector:
                 )
                 verdicts.append(self._judge(case, all_probabilities))
             monitor.add_seconds("checks", time.perf_counter() - scanned_s)
-            progress.end_dialogue(len(verdicts[-1].findings))
-            monitor.on_progress(*progress.counts)
+            monitor.on_progress(len(verdicts))
+        if engine is not None:
+            monitor.tokens += engine.n_tokens - n_tokens
         return verdicts
 
     def _can_judge(self, turn: Turn) -> bool:

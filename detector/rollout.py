@@ -99,21 +99,14 @@ class RolloutDetector(PlainDetector):
         return replace(self, current=pair[0], candidate=pair[1])
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        done = [0, 0, 0]
-
-        def judge(detector: Detector, positions: list[int]) -> list[Verdict]:
+        def judge(detector: Detector, positions: list[int], n_done: int = 0) -> list[Verdict]:
             """The verdicts of one detector, which reports as a part of the whole."""
-            counts = [0, 0, 0]
-
-            def on_progress(*now: int) -> None:
-                counts[:] = now
-                self.monitor.on_progress(*(a + b for a, b in zip(done, now, strict=True)))
-
-            detector.monitor.on_step = lambda at: self.monitor.on_step(None if at is None else positions[at])
-            detector.monitor.on_progress = on_progress
-            own = [dialogues[position] for position in positions]
+            monitor, own = detector.monitor, [dialogues[position] for position in positions]
+            monitor.on_step = lambda at: self.monitor.on_step(None if at is None else positions[at])
+            monitor.on_progress = lambda n: self.monitor.on_progress(n_done + n)
+            n_tokens = monitor.tokens
             verdicts = detector.verdicts(own, all_probabilities=all_probabilities) if own else []
-            done[:] = (a + b for a, b in zip(done, counts, strict=True))
+            self.monitor.tokens += monitor.tokens - n_tokens
             return verdicts
 
         is_on = len(self.failed) < MAX_FAILED
@@ -122,15 +115,14 @@ class RolloutDetector(PlainDetector):
         ]
         theirs = [position for position, is_chosen in enumerate(chosen) if is_chosen]
         candidate = dict(zip(theirs, judge(self.candidate, theirs), strict=True))
-        if self.aside is not None:
-            done[:] = [0, 0, 0]  # a shadow counts for nothing
         broken = {position for position, verdict in candidate.items() if verdict.status == "failed"}
         rest = [
             position
             for position in range(len(dialogues))
             if self.aside is not None or position in broken or not chosen[position]
         ]
-        results = candidate | dict(zip(rest, judge(self.current, rest), strict=True))
+        n_done = 0 if self.aside is not None else len(theirs) - len(broken)  # a shadow's are judged again
+        results = candidate | dict(zip(rest, judge(self.current, rest, n_done), strict=True))
         if is_on:
             self.failed += [dialogues[each].id for each in broken if results[each].status != "failed"]
             if len(self.failed) >= MAX_FAILED:

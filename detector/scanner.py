@@ -43,11 +43,10 @@ class WindowScores:
 
 class Engine(Protocol):
     """Runs the model on windows. A window's scores do not depend on the others by more than 1e-4. Calls
-    `on_row` before each row, with `n_tokens` so far and the share of the windows' tokens before it."""
+    `on_row` before each row; `n_tokens` went into the model so far."""
 
     on_row: Callable[[], None]
     n_tokens: int
-    share_scanned: float
 
     @property
     def fingerprint(self) -> str:

@@ -1,8 +1,14 @@
-"""Runs a detector in a worker process, which is killed when one dialogue takes too long or too much memory.
+"""Runs a detector in worker processes; one is killed when a dialogue takes too long or too much memory.
 
 Dialogues are untrusted input: a regular expression or a tokenizer that takes too long on one of them holds
 Python's lock, and nothing in the same process can stop it. `WatchedDetector` is a `Detector`: a dialogue that
 fails alone in a new worker gets a failed verdict, the others the verdicts that they would get without it.
+
+Neither `concurrent.futures` nor pebble (5.2.3, read on 2026-11-30) does this. Of the first, one dead process
+breaks the whole pool, and nothing ends one that hangs. pebble ends and replaces single processes, but by the
+clock, which fails good dialogues on a busy machine, not by computed time; it knows no limit of memory and not
+which dialogue of a task a process was at; a process that dies while it loads breaks its pool; and processes
+of `multiprocessing` inherit the environment with its secrets, and outlive a killed parent while they hang.
 """
 
 from __future__ import annotations
@@ -22,7 +28,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from threading import Lock
@@ -42,10 +47,10 @@ from dialint.detector.interface import (
 )
 from dialint.detector.isolation import (
     FAILURE,
-    Isolation,
     Message,
     WorkerFailure,
     failed_verdict,
+    judge_isolated,
     make_message,
     message_value,
 )
@@ -66,7 +71,9 @@ WORKER_MEGABYTES = 1000
 WORTH_LOADING = 64
 """Dialogues of a chunk from which on more workers are loaded, which takes as long as judging some 40."""
 PART = 16
-"""Dialogues that a worker of several takes at a time."""
+"""Dialogues that a worker takes at a time."""
+Judged = tuple[list[Verdict], int, dict[str, float]]
+"""What a worker has judged, how many tokens it scanned, and the seconds by stage."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that a terminal or a scheduler sends to the whole process group; only the parent handles them."""
 _PR_SET_PDEATHSIG = 1
@@ -93,10 +100,12 @@ class WatchConfig:
 
 
 class WatchedDetector:
-    """Judges dialogues in a worker. `what` is what to load there, or a detector, which the worker inherits by
-    fork: not one that computes in threads, as torch does, for a fork has none of them and waits for ever.
+    """Judges dialogues in workers, up to `n` at once: the same verdicts, on all cores. One worker loads at
+    the start, the others when there is enough to judge. `what` is what to load there, or a detector, which
+    workers inherit by fork: not one that computes in threads, as torch does, for a fork has none of them and
+    waits for ever.
 
-    Use it as a context manager: the worker ends with it. It ends as well when this process dies.
+    Use it as a context manager: the workers end with it. They end as well when this process dies.
     """
 
     judge_info = None
@@ -106,17 +115,23 @@ class WatchedDetector:
         what: Detector | DetectorConfig,
         config: WatchConfig,
         tell: Callable[[str], None] = lambda _: None,
+        n: int = 1,
     ) -> None:
-        """Starts the worker, which loads; `ready` waits for it. `tell` hears of dialogues that failed."""
+        """Starts a worker, which loads; `ready` waits for it. `tell` hears of dialogues that failed."""
         self._what, self._config, self._tell = what, config, tell
         self._log: LogProfile | None = None
-        self.monitor = Monitor(cpu_seconds=lambda: self._worker.cpu_seconds() if self._worker else 0.0)
-        """Seconds are those of all workers so far, less what was lost with killed ones."""
+        self._workers: list[_Worker | None] = [_Worker(what), *[None] * (n - 1)]
+        # A thread for each other one, which lives as long: the kernel ends a process with the thread that
+        # started it.
+        self._threads = [ThreadPoolExecutor(1) for _ in range(n - 1)]
+        self._lock, self._is_stopping = Lock(), False
+        self.monitor = Monitor(
+            cpu_seconds=lambda: sum(each.cpu_seconds() for each in self._workers if each is not None)
+        )
+        """Seconds are the mean of the workers that judge at once, less what was lost with killed ones."""
         self.taxonomy: Taxonomy = (
             load_taxonomy(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
         )
-        self._is_abandoned = False
-        self._worker: _Worker | None = _Worker(what)
 
     def __enter__(self) -> WatchedDetector:
         return self
@@ -125,21 +140,13 @@ class WatchedDetector:
         self.close()
 
     def close(self) -> None:
-        self._end_worker()
-
-    def _end_worker(self) -> None:
-        if self._worker is not None:
-            self._worker.end()
-            self._worker = None
-
-    def abandon(self) -> None:
-        """Kill the worker, and let a thread that is judging with it fail at once."""
-        self._is_abandoned = True
-        if (worker := self._worker) is not None:
-            worker.kill()
+        for place in range(len(self._workers)):
+            self._end_worker(place)
+        for thread in self._threads:
+            thread.shutdown()
 
     def ready(self) -> WatchedDetector:
-        """Wait until the worker has loaded.
+        """Wait until the first worker has loaded.
 
         Raises:
             UserError: what `dialint.detector.pipeline.load_detector` refuses.
@@ -149,10 +156,12 @@ class WatchedDetector:
         return self
 
     def with_log(self, log: LogProfile) -> WatchedDetector:
-        """This detector, which from now on judges dialogues of a log with this profile, where the worker's
+        """This detector, which from now on judges dialogues of a log with this profile, where the workers'
         detector can."""
         self._log = log
-        self._start().send_log(log)
+        for worker in self._workers:
+            if worker is not None and not worker.status:
+                worker.send_log(log)
         return self
 
     @property
@@ -173,32 +182,81 @@ class WatchedDetector:
         return self._start().facts().info
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        return self._verdicts(dialogues, all_probabilities, self.monitor)
+        waiting = deque((at, dialogues[at : at + PART]) for at in range(0, len(dialogues), PART))
+        is_worth_it = len(dialogues) >= WORTH_LOADING or any(self._workers[1:])
+        n = max(1, min(len(waiting), len(self._workers))) if is_worth_it else 1
+        results: dict[int, list[Verdict]] = {}
 
-    def _verdicts(
-        self, dialogues: Sequence[Dialogue], all_probabilities: bool, monitor: Monitor
+        def judge(place: int) -> None:
+            while True:
+                with self._lock:
+                    if not waiting:
+                        return
+                    at, part = waiting.popleft()
+                verdicts = self._judge_part(place, part, all_probabilities, n)
+                with self._lock:
+                    results[at] = verdicts
+                    self.monitor.on_progress(sum(map(len, results.values())))
+
+        others = [self._threads[place - 1].submit(judge, place) for place in range(1, n)]
+        try:
+            judge(0)
+            for other in others:
+                other.result()
+        except BaseException:  # such as a signal: nobody waits for what the others are at
+            waiting.clear()
+            self._is_stopping = True
+            for worker in self._workers[1:]:
+                if worker is not None:
+                    worker.kill()
+            wait(others)
+            for place in range(1, len(self._workers)):
+                self._end_worker(place)
+            self._is_stopping = False
+            raise
+        return [verdict for at in sorted(results) for verdict in results[at]]
+
+    def _judge_part(
+        self, place: int, part: Sequence[Dialogue], all_probabilities: bool, n: int
     ) -> list[Verdict]:
-        def attempt(part: list[Dialogue]) -> list[Verdict] | WorkerFailure:
-            outcome = self._start().judge(part, all_probabilities, self._config, monitor)
+        """The verdicts of a part by the worker at `place`, one of `n` that judge at once."""
+
+        def attempt(some: Sequence[Dialogue]) -> list[Verdict] | WorkerFailure:
+            outcome = self._start(place).judge(some, all_probabilities, self._config)
             if isinstance(outcome, WorkerFailure):
-                self._end_worker()
-            return outcome
+                self._end_worker(place)
+                return outcome
+            verdicts, tokens, seconds = outcome
+            with self._lock:
+                self.monitor.tokens += tokens
+                for stage, spent_s in seconds.items():
+                    self.monitor.add_seconds(stage, spent_s / n)
+            return verdicts
 
         def fail(dialogue: Dialogue, why: str) -> Verdict:
             self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
             return failed_verdict(dialogue, self.release, self.taxonomy.version)
 
-        return Isolation(attempt, fail).verdicts(dialogues)
+        return judge_isolated(part, attempt, fail)
 
-    def _start(self) -> _Worker:
-        """The worker; a new one if the last one was ended."""
-        if self._worker is None or self._worker.status:
-            self._worker = _Worker(self._what)
+    def _start(self, place: int = 0) -> _Worker:
+        """The worker at `place`; a new one if there is none or it has ended."""
+        worker = self._workers[place]
+        if worker is None or worker.status:
+            what = self._what
+            if place and isinstance(what, DetectorConfig):
+                what = replace(what, threads=1)
+            worker = self._workers[place] = _Worker(what)
             if self._log is not None:
-                self._worker.send_log(self._log)
-        if self._is_abandoned:
+                worker.send_log(self._log)
+        if self._is_stopping:
             raise WorldError("E_WORKER", "the process that judges was ended")
-        return self._worker
+        return worker
+
+    def _end_worker(self, place: int) -> None:
+        if (worker := self._workers[place]) is not None:
+            self._workers[place] = None
+            worker.end()
 
 
 def count_workers(config: DetectorConfig) -> int:
@@ -213,93 +271,6 @@ def count_workers(config: DetectorConfig) -> int:
         free = re.search(r"MemAvailable: +(\d+)", Path("/proc/meminfo").read_text())
         n = min(n, int(free[1]) // 1000 // WORKER_MEGABYTES) if free else n
     return max(1, n)
-
-
-class WorkerPool(WatchedDetector):
-    """Judges in up to `n` workers at once: the same verdicts, on all cores. One worker loads at the start,
-    the others when there is enough to judge."""
-
-    def __init__(
-        self, what: Detector | DetectorConfig, config: WatchConfig, tell: Callable[[str], None], n: int
-    ) -> None:
-        super().__init__(what, config, tell)
-        self._others: dict[int, WatchedDetector] = {}
-        # A thread for each, which lives as long: the kernel ends a process with the thread that started it.
-        self._threads = [ThreadPoolExecutor(1) for _ in range(n - 1)]
-        self._monitors = [Monitor() for _ in range(n)]
-        own = self.monitor.cpu_seconds
-        self.monitor = Monitor(
-            cpu_seconds=lambda: own() + sum(each.monitor.cpu_seconds() for each in self._others.values())
-        )
-        """Seconds are the mean of the workers'."""
-
-    def close(self) -> None:
-        for other in self._others.values():
-            other.close()
-        for thread in self._threads:
-            thread.shutdown()
-        super().close()
-
-    def with_log(self, log: LogProfile) -> WorkerPool:
-        super().with_log(log)
-        for other in self._others.values():
-            other.with_log(log)
-        return self
-
-    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        parts = [dialogues[at : at + PART] for at in range(0, len(dialogues), PART)]
-        is_worth_it = len(dialogues) >= WORTH_LOADING or self._others
-        n = max(1, min(len(parts), len(self._monitors))) if is_worth_it else 1
-        results: dict[int, list[Verdict]] = {}
-        waiting, lock = deque(enumerate(parts)), Lock()
-        done, running = [(0, 0, 0)] * n, [(0, 0, 0)] * n
-
-        def progress(place: int, *counts: int) -> None:
-            with lock:
-                running[place] = counts[0], counts[1], counts[2]
-                self.monitor.on_progress(*map(sum, zip(*done, *running, strict=True)))
-
-        def judge(place: int) -> None:
-            self._monitors[place].on_progress = partial(progress, place)
-            detector = self._detector(place)
-            while True:
-                with lock:
-                    if not waiting:
-                        return
-                    number, part = waiting.popleft()
-                results[number] = detector._verdicts(part, all_probabilities, self._monitors[place])
-                with lock:
-                    sums = [sum(pair) for pair in zip(done[place], running[place], strict=True)]
-                    done[place], running[place] = (sums[0], sums[1], sums[2]), (0, 0, 0)
-
-        others = [self._threads[place - 1].submit(judge, place) for place in range(1, n)]
-        try:
-            judge(0)
-            wait(others)
-        except BaseException:  # such as a signal: nobody waits for what the others are at
-            waiting.clear()
-            for watched in list(self._others.values()):
-                watched.abandon()
-            wait(others)
-            while self._others:
-                self._others.popitem()[1].close()
-            raise
-        for other in others:
-            other.result()
-        for name in dict.fromkeys(name for monitor in self._monitors for name in monitor.seconds):
-            total = sum(monitor.seconds.get(name, 0.0) for monitor in self._monitors)
-            self.monitor.seconds[name] = total / (1 + len(self._others))
-        return [verdict for number in range(len(parts)) for verdict in results[number]]
-
-    def _detector(self, place: int) -> WatchedDetector:
-        if place == 0:
-            return self
-        if place not in self._others:
-            what = replace(self._what, threads=1) if isinstance(self._what, DetectorConfig) else self._what
-            self._others[place] = WatchedDetector(what, self._config, self._tell)
-            if self._log is not None:
-                self._others[place].with_log(self._log)
-        return self._others[place]
 
 
 class _Worker:
@@ -371,9 +342,9 @@ class _Worker:
                 os.kill(self._pid, signal.SIGKILL)
 
     def judge(
-        self, dialogues: list[Dialogue], all_probabilities: bool, config: WatchConfig, monitor: Monitor
-    ) -> list[Verdict] | WorkerFailure:
-        """The verdicts, or why there are none: the worker must be ended then. `monitor` is told of it.
+        self, dialogues: Sequence[Dialogue], all_probabilities: bool, config: WatchConfig
+    ) -> Judged | WorkerFailure:
+        """The verdicts, or why there are none: the worker must be ended then.
 
         A step has a limit of CPU time of the main thread, and one of wall-clock time against endless waits,
         which is added up in small intervals so that a suspended machine does not count.
@@ -387,21 +358,13 @@ class _Worker:
         looked_s, waited_s, computed_before = time.monotonic(), 0.0, -1.0
         while True:
             if self._pipe.poll(POLL_S):
-                match message := self._receive():
-                    case None:
-                        return WorkerFailure("the process that judged it died", at)
-                    case "moved", counts:
-                        monitor.on_progress(*counts)
-                        continue
-                    case "spent", seconds_by_stage:
-                        for name, spent_s in seconds_by_stage.items():
-                            monitor.add_seconds(name, spent_s)
-                        continue
-                    case "at", at:
-                        waited_s, computed_before = 0.0, -1.0
-                    case _:
-                        verdicts: list[Verdict] = message_value(message)
-                        return verdicts
+                message = self._receive()
+                if message is None:
+                    return WorkerFailure("the process that judged it died", at)
+                if message[0] != "at":
+                    judged: Judged = message_value(message)
+                    return judged
+                at, waited_s, computed_before = message[1], 0.0, -1.0
             passed_s = time.monotonic() - looked_s
             if passed_s < POLL_S:
                 continue
@@ -494,15 +457,13 @@ def _judge_all(pipe: Connection, load: Callable[[], Detector]) -> None:
         detectors.append(load())
         return DetectorFacts.of(detectors[0])
 
-    def judge() -> list[Verdict]:
+    def judge() -> Judged:
         [detector], (dialogues, all_probabilities) = detectors, request
         monitor = detector.monitor
         monitor.on_step = lambda position: pipe.send(("at", position))
-        monitor.on_progress = lambda *counts: pipe.send(("moved", counts))
-        monitor.seconds.clear()
+        monitor.reset()
         verdicts = detector.verdicts(dialogues, all_probabilities=all_probabilities)
-        pipe.send(("spent", dict(monitor.seconds)))
-        return verdicts
+        return verdicts, monitor.tokens, dict(monitor.seconds)
 
     pipe.send(make_message(start))
     while detectors:

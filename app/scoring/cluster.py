@@ -37,10 +37,10 @@ from dialint.detector.ingest.outcomes import Loaded
 from dialint.detector.interface import Detector, DetectorConfig, DetectorFacts, JudgeUsage, Monitor
 from dialint.detector.isolation import (
     FAILURE,
-    Isolation,
     Message,
     WorkerFailure,
     failed_verdict,
+    judge_isolated,
     make_message,
     message_value,
 )
@@ -172,12 +172,12 @@ class ClusterDetector:
         self._tell(f"actors died of a chunk of {len(dialogues)} dialogues: taking it apart")
         place = {name: task.n_before + position for position, name in enumerate(key)}
 
-        def attempt(part: list[Dialogue]) -> list[Verdict] | WorkerFailure:
+        def attempt(part: Sequence[Dialogue]) -> list[Verdict] | WorkerFailure:
             n_before = place[part[0].id]
-            reference = self._call(task.actor, part, all_probabilities, n_before, retries=0)
+            reference = self._call(task.actor, list(part), all_probabilities, n_before, retries=0)
             return self._receive(_Task(reference, task.actor, n_before))
 
-        return Isolation(attempt, self._fail).verdicts(dialogues)
+        return judge_isolated(dialogues, attempt, self._fail)
 
     def _send(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> None:
         """Hand a chunk to the actor with the fewest chunks without an outcome."""

@@ -68,7 +68,7 @@ from dialint.detector.verdict_files import (
     parse_verdicts,
     verdict_line,
 )
-from dialint.detector.watchdog import WorkerPool, count_workers
+from dialint.detector.watchdog import WatchedDetector, count_workers
 
 N_REJECTS_PRINTED = 10
 
@@ -120,7 +120,7 @@ def _run(
         )
     elif config.watch.dialogue_seconds:
         n = 1 if detector is not None else count_workers(config.detector)
-        scorer_context = WorkerPool(detector or config.detector, config.watch, print_status, n)
+        scorer_context = WatchedDetector(detector or config.detector, config.watch, print_status, n)
     with scorer_context as scorer, ExitStack() as stack:
         if config.judge.judge is not None and not actors_ask:
             judge = stack.enter_context(closing(engine or open_judge(config.judge)))

@@ -107,9 +107,6 @@ class ScoringRun:
     tally: Tally = field(default_factory=Tally)
     meter: CostMeter = field(default_factory=CostMeter)
     _share_before: float = 0.0
-    _tokens: int = 0
-    _findings: int = 0
-    _in_chunk: tuple[int, int] = (0, 0)
 
     @property
     def read_counts(self) -> dict[str, Any]:
@@ -153,28 +150,27 @@ class ScoringRun:
         self._share_before = self.share_done(self.tally.n)
 
     def score_chunk(self, chunk: Sequence[Loaded], report: Progress) -> list[Verdict]:
-        """The verdicts of one chunk, in order, filtered and counted. `report` is called after every batch
-        that went through the model, where the detector says so; its findings are those before the filter.
+        """The verdicts of one chunk, in order, filtered and counted. `report` is called as the detector says
+        how far it is, with the findings before the chunk.
 
         Raises:
             RuntimeError: the detector did not return one verdict a dialogue, a defect that must not pass as a
                 clean log.
         """
-        before, share_before = self.tally.n, self._share_before
-        share = self.share_done(before + len(chunk))
+        before, share_before, monitor = self.tally.n, self._share_before, self.detector.monitor
+        share, n_findings = self.share_done(before + len(chunk)), self.tally.n_findings
 
-        def on_batch(n: int, tokens: int, findings: int) -> None:
+        def on_progress(n: int) -> None:
             part = share_before + (share - share_before) * min(1.0, n / len(chunk))
-            report(before + n, part, tokens=self._tokens + tokens, findings=self._findings + findings)
-            self._in_chunk = (tokens, findings)
+            report(before + n, part, tokens=monitor.tokens, findings=n_findings)
 
-        on_batch(0, 0, 0)
+        on_progress(0)
         if isinstance(self.detector, JudgedDetector | ClusterDetector):
             self.detector.n_before = before
-        self.detector.monitor.on_progress = on_batch
+        monitor.on_progress = on_progress
         dialogues = [loaded.dialogue for loaded in chunk]
         started_s = time.monotonic()
-        with trace_scoring(len(dialogues), self.detector.monitor):
+        with trace_scoring(len(dialogues), monitor):
             raw = self.detector.verdicts(dialogues, all_probabilities=self.config.all_probabilities)
         self.meter.scoring_s += time.monotonic() - started_s
         if [verdict.dialogue_id for verdict in raw] != [dialogue.id for dialogue in dialogues]:
@@ -184,10 +180,9 @@ class ScoringRun:
             placed = verdict.with_origin(dialogue)
             verdicts.append(select_reported(placed, self.codes, self.taxonomy, needs_policy=needs_policy))
             self.tally.add(verdicts[-1])
-        on_batch(len(chunk), *self._in_chunk)
+        report(self.tally.n, share, tokens=monitor.tokens, findings=self.tally.n_findings)
         self._share_before = share
-        self._tokens, self._findings = self._tokens + self._in_chunk[0], self._findings + self._in_chunk[1]
-        self.meter.tokens, self.meter.dialogues = self._tokens, self.meter.dialogues + len(chunk)
+        self.meter.tokens, self.meter.dialogues = monitor.tokens, self.meter.dialogues + len(chunk)
         return verdicts
 
     def check_failures(self, *, at_end: bool) -> None:
@@ -354,6 +349,7 @@ def prepare_run(
         "options": requested["options"],
     }
     detector = detector.with_log(log)
+    detector.monitor.reset()
     notes = ([far] if far else []) + lines
     return ScoringRun(config, sources, detector, taxonomy, codes, overrides.demotions, notes), description
 

@@ -94,6 +94,10 @@ class Tally:
         return self.scored + self.failed + self.not_judged
 
     @property
+    def n_findings(self) -> int:
+        return sum(by.total() for by in self.findings.values())
+
+    @property
     def nothing_to_judge(self) -> int:
         """Failed dialogues without an agent turn."""
         return self.failures[NOTHING_TO_JUDGE]

@@ -142,11 +142,6 @@ class Judge:
     ) -> tuple[list[Verdict], dict[str, Any]]:
         """The verdicts in order, and what they cost, as in a manifest. A dialogue on which the detector has a
         defect gets a failed one."""
-        n_tokens = 0
-
-        def on_progress(n_dialogues: int, tokens: int, n_findings: int) -> None:
-            nonlocal n_tokens
-            n_tokens = tokens
 
         def judge(detector: Detector, part: Sequence[Dialogue]) -> list[Verdict]:
             try:
@@ -163,11 +158,11 @@ class Judge:
         def judge_all() -> tuple[list[Verdict], dict[str, Any]]:
             detector = self.detector.with_log(log)
             monitor, before = detector.monitor, dict(detector.monitor.seconds)
-            monitor.on_progress = on_progress
+            n_tokens = monitor.tokens
             with trace_scoring(len(dialogues), monitor):
                 verdicts = judge(detector, dialogues)
             seconds = {stage: value - before.get(stage, 0.0) for stage, value in monitor.seconds.items()}
-            return verdicts, {"seconds": seconds, "tokens_scanned": n_tokens}
+            return verdicts, {"seconds": seconds, "tokens_scanned": monitor.tokens - n_tokens}
 
         return self._thread.submit(copy_context().run, judge_all).result()
 

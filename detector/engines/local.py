@@ -37,8 +37,6 @@ class LocalEngine:
         """Called before each forward pass of `scan`."""
         self.n_tokens = 0
         """Tokens that went into the model."""
-        self.share_scanned = 0.0
-        """Share of the tokens of the `scan` that is at work, 0 to 1."""
 
     @property
     def fingerprint(self) -> str:
@@ -49,9 +47,7 @@ class LocalEngine:
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
         """Scores of each window, in the order given."""
         results: list[WindowScores | None] = [None] * len(windows)
-        before, wanted = self.n_tokens, sum(map(len, windows))
         for row in fill_rows([len(window) for window in windows], self.row_tokens):
-            self.share_scanned = (self.n_tokens - before) / wanted
             self.n_tokens += sum(len(windows[position]) for position in row)
             self.on_row()
             chosen = [windows[position] for position in row]

@@ -67,16 +67,13 @@ class OnnxEngine:
             )
         self.on_row: Callable[[], None] = lambda: None
         self.n_tokens = 0
-        self.share_scanned = 0.0
 
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
         """Scores of each window, in the order given."""
-        before, wanted = self.n_tokens, sum(map(len, windows))
         running: list[Future[WindowScores]] = []
         with ThreadPoolExecutor(self._threads) as threads:
             try:
                 for number, window in enumerate(windows):
-                    self.share_scanned = (self.n_tokens - before) / wanted
                     self.n_tokens += len(window)
                     self.on_row()
                     running.append(threads.submit(self._scan_window, window))

@@ -208,18 +208,15 @@ class KeptScores:
         self._key = f"{weights}|{engine.fingerprint}"
         self.on_row: Callable[[], None] = lambda: None
         self.n_tokens = 0
-        self.share_scanned = 0.0
 
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
         """Scores of each window, in the order given."""
         files = [self._file(window) for window in windows]
         missing = [window for window, file in zip(windows, files, strict=True) if not file.exists()]
-        wanted, before = sum(map(len, windows)), self.n_tokens
-        self.n_tokens += wanted - sum(map(len, missing))
+        self.n_tokens += sum(map(len, windows)) - sum(map(len, missing))
         missing.sort(key=len)
         for start in range(0, len(missing), CHUNK):
             chunk = missing[start : start + CHUNK]
-            self.share_scanned = (self.n_tokens - before) / wanted
             self.on_row()
             for window, scores in zip(chunk, self._engine.scan(chunk), strict=True):
                 with atomic_file(self._file(window)) as file:

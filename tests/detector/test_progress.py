@@ -14,6 +14,7 @@ import pytest
 from marked_dialogues import in_turn
 
 from dialint.detector import progress as module
+from dialint.detector import watchdog
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import open_logs, read
@@ -100,20 +101,17 @@ def test_the_share_that_is_read_goes_by_the_bytes_of_the_file(tmp_path: Path, en
     assert 0.2 < shares[len(shares) // 2] < 0.95
 
 
-def test_a_detector_in_a_worker_says_how_far_it_is_within_a_chunk() -> None:
+def test_a_detector_in_a_worker_says_how_far_it_is_within_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     given = [
         in_turn(
             "Where is my parcel?", f"You are an idiot, sir, {n} times over, and it has been sent.", id=f"d{n}"
         )
         for n in range(24)
     ]
-    heard: list[tuple[int, int, int]] = []
-    with WatchedDetector(DetectorConfig(row_tokens=200), WatchConfig()) as watched:
-        watched.monitor.on_progress = lambda *counts: heard.append(counts)
-        verdicts = watched.verdicts(given, all_probabilities=True)
-    done, tokens, findings = zip(*heard, strict=True)
-    assert list(done) == sorted(done)
-    assert list(tokens) == sorted(tokens)
-    assert len({n for n in done if n < 24}) > 3, "batches move it, not the chunk alone"
-    assert (done[-1], findings[-1]) == (24, sum(len(verdict.findings) for verdict in verdicts))
-    assert tokens[-1] > 24 * 10
+    heard: list[int] = []
+    monkeypatch.setattr(watchdog, "PART", 6)
+    with WatchedDetector(DetectorConfig(), WatchConfig()) as watched:
+        watched.monitor.on_progress = heard.append
+        watched.verdicts(given, all_probabilities=True)
+        assert watched.monitor.tokens > 24 * 10
+    assert heard == [6, 12, 18, 24]

@@ -16,10 +16,10 @@ from patience import is_running, wait_for
 from dialint.detector import watchdog
 from dialint.detector.errors import ConfigError, ReleaseRefused, WorldError
 from dialint.detector.interface import DetectorConfig, PlainDetector
-from dialint.detector.isolation import Isolation, WorkerFailure
+from dialint.detector.isolation import WorkerFailure, judge_isolated
 from dialint.detector.records import Dialogue, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.detector.watchdog import WatchConfig, WatchedDetector, WorkerPool
+from dialint.detector.watchdog import WatchConfig, WatchedDetector
 
 QUICK = WatchConfig(dialogue_seconds=0.3, dialogue_megabytes=200)
 PATIENT = WatchConfig(dialogue_seconds=60.0, dialogue_megabytes=200)
@@ -173,7 +173,7 @@ def test_the_worker_ends_with_its_parent_even_when_it_hangs() -> None:
         f"import sys; sys.path[:] = {sys.path!r}\n"
         "from test_watchdog import *\n"
         "watched = WatchedDetector(Fake(), WatchConfig()).ready()\n"
-        "print(watched._worker._pid, flush=True)\n"
+        "print(watched._workers[0]._pid, flush=True)\n"
         "watched.verdicts(dialogues('busy'))\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
@@ -199,7 +199,7 @@ def test_a_pool_gives_the_verdicts_of_one_worker(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(watchdog, "PART", 2)
     monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
     heard: list[str] = []
-    with WorkerPool(Fake(), PATIENT, heard.append, 3) as pool:
+    with WatchedDetector(Fake(), PATIENT, heard.append, 3) as pool:
         assert outcome(pool, "hi") == "+"
         assert outcome(pool, *["hi"] * 4, "exit", *["hi"] * 5, "crash") == "++++-+++++-"
         assert outcome(pool, *["hi"] * 6) == "++++++"
@@ -209,7 +209,7 @@ def test_a_pool_gives_the_verdicts_of_one_worker(monkeypatch: pytest.MonkeyPatch
 def test_defects_come_through_a_pool_and_leave_it_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "PART", 1)
     monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
-    with WorkerPool(Fake(), PATIENT, print, 3) as pool:
+    with WatchedDetector(Fake(), PATIENT, print, 3) as pool:
         for texts in (["hi", "hi", "defect"], ["defect", "hi"]):
             with pytest.raises(KeyError):
                 pool.verdicts(dialogues(*texts))
@@ -221,11 +221,11 @@ def test_a_worker_that_is_killed_from_outside_costs_no_verdict(n: int) -> None:
     for at in (None, *range(n)):
         failures = [WorkerFailure("killed", at)]
 
-        def attempt(part: list[Dialogue]) -> list[Verdict] | WorkerFailure:
+        def attempt(part: Sequence[Dialogue]) -> list[Verdict] | WorkerFailure:
             return failures.pop() if failures else Fake().verdicts(part)  # noqa: B023
 
-        verdicts = Isolation(attempt, lambda *_: pytest.fail("a good dialogue was failed")).verdicts(
-            dialogues(*["hi"] * n)
+        verdicts = judge_isolated(
+            dialogues(*["hi"] * n), attempt, lambda *_: pytest.fail("a good dialogue was failed")
         )
         assert [verdict.dialogue_id for verdict in verdicts] == [f"d{number}" for number in range(n)]
 
@@ -243,7 +243,7 @@ def test_a_worker_that_died_while_it_loaded_is_replaced_and_its_process_number_l
     with WatchedDetector(DiesOnce(), PATIENT) as watched:
         with pytest.raises(WorldError, match="exit code 7"):
             watched.ready()
-        dead = watched._worker
+        dead = watched._workers[0]
         assert outcome(watched, "hi", "hi") == "++"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "kill", lambda *_: pytest.fail("another process may have the number"))
@@ -263,7 +263,7 @@ def test_a_signal_ends_a_pool_without_what_the_others_are_at(monkeypatch: pytest
     monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
     earlier = signal.signal(signal.SIGALRM, stop)
     try:
-        with WorkerPool(Fake(), PATIENT, print, 2) as pool:
+        with WatchedDetector(Fake(), PATIENT, print, 2) as pool:
             assert outcome(pool, "hi", "hi") == "++"
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             started_s = time.monotonic()

@@ -18,7 +18,7 @@ class _Engine:
     """Scores that tell a window from others; is killed at the call of the number `dies_at`."""
 
     fingerprint = "fake"
-    n_tokens, share_scanned = 0, 0.0
+    n_tokens = 0
 
     def __init__(self, dies_at: int = -1) -> None:
         self.asked: list[tuple[int, ...]] = []
