@@ -2,9 +2,8 @@
 
 Reading, the job and its journal are those of one machine: this process reads the logs, hands whole chunks to
 actors, and commits their verdicts in the log's order. An actor loads the release once and judges in a worker
-with the same limits (`WatchedDetector`), so a verdict is the one of one machine. Ray starts an actor that
-died again and gives it its chunks again; a chunk that kills actors is taken apart until the dialogue is found
-that does.
+with the same limits (`WatchedDetector`), so a verdict is the one of one machine, and a dialogue that cannot
+be judged fails alone. Ray starts an actor that died again and gives it its chunks again, a few times.
 
 Plain actors, not Ray Data: its ``map_batches`` forms batches of its own, which would change which dialogues
 go through the model together, and writes its own files, which no journal vouches for.
@@ -26,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from dialint.app.scoring.judging import judged_detector
 from dialint.app.scoring.options import ClusterConfig, ScoreConfig
@@ -35,17 +34,9 @@ from dialint.detector.environment import require_extra
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.ingest.outcomes import Loaded
 from dialint.detector.interface import Detector, DetectorConfig, DetectorFacts, JudgeUsage, Monitor
-from dialint.detector.isolation import (
-    FAILURE,
-    Message,
-    WorkerFailure,
-    failed_verdict,
-    judge_isolated,
-    make_message,
-    message_value,
-)
+from dialint.detector.isolation import Message, make_message, message_value
 from dialint.detector.judge.stage import JudgedDetector
-from dialint.detector.log_profile import LogProfile
+from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
 from dialint.detector.overrides import JudgeContract
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -53,27 +44,17 @@ from dialint.detector.watchdog import WatchConfig, WatchedDetector
 
 CHUNKS_AHEAD = 4
 """Chunks for each actor that are read before the first of them is committed: what the memory here holds."""
-RETRIES = 3
-"""Times that Ray sends a chunk again whose actor died, or is not there yet, before it is taken apart."""
-MAX_RESTARTS = 100
-"""Times that an actor is started again; one that died more often ends the run."""
+RETRIES = 5
+"""Times that Ray sends a chunk again whose actor died, or is not there yet. A death counts for all that the
+actor was sent."""
 CONNECT_S = 5.0
 LOAD_S = 600.0
 """Seconds for an actor to get its place in the cluster and load the release."""
 
 
-class _Task(NamedTuple):
-    """A chunk that was sent: Ray's reference to its outcome, the index of its actor, and how many dialogues
-    of the log come before it."""
-
-    reference: Any
-    actor: int
-    n_before: int
-
-
 class ClusterDetector:
-    """Judges by actors; a `Detector`. `verdicts` of a chunk that `send_ahead` has seen waits for its actor,
-    so that the others work meanwhile.
+    """Judges by actors; a `Detector`. Chunks that `send_ahead` has seen are judged while `verdicts` waits for
+    the first of them.
 
     Use it as a context manager: the actors end with it. They end as well when this process dies.
     """
@@ -102,26 +83,25 @@ class ClusterDetector:
             )
         require_extra("cluster", "--cluster ray")
         self.taxonomy = load_taxonomy(what.taxonomy)
-        self._watch, self._tell = watch, tell
-        self._n_cpus = what.threads or 1
-        self._what = replace(what, threads=self._n_cpus)
-        self._log: tuple[int, Any] = (0, None)
+        self._tell = tell
+        n_cpus, n_gpus = what.threads or 1, int(what.device == "cuda")
         self.monitor = Monitor()
-        self.n_before = 0
-        """Dialogues of the log before those that are judged next: budgets of a judge depend on it."""
-        self._sent: dict[tuple[str, ...], _Task] = {}
+        self._sent: deque[tuple[Any, int]] = deque()
+        """Ray's references to what is judged, in the log's order, each with the index of its actor."""
         self._stack = ExitStack()
         try:
-            self._ray = connect(config, self._n_cpus, self._stack)
-            n_actors = self._count_actors(config.actors)
+            self._ray = connect(config, n_cpus, self._stack)
+            n_actors = count_actors(self._ray.cluster_resources(), config.actors, n_cpus, n_gpus)
             if asks is not None:  # all actors together ask as many questions at a time as one machine
                 at_once = max(1, asks.judge.judge_concurrency // n_actors)
                 asks = replace(asks, judge=replace(asks.judge, judge_concurrency=at_once))
             actor = self._ray.remote(Scorer).options(
-                num_cpus=self._n_cpus, num_gpus=int(what.device == "cuda"), max_restarts=MAX_RESTARTS
+                num_cpus=n_cpus, num_gpus=n_gpus, max_restarts=-1, max_task_retries=RETRIES
             )
-            self._actors = [actor.remote(self._what, self._watch, asks, contract) for _ in range(n_actors)]
+            arguments = replace(what, threads=n_cpus), watch, asks, contract
+            self._actors = [actor.remote(*arguments) for _ in range(n_actors)]
             facts = self._wait_loaded()
+            self.with_log(EMPTY_PROFILE)
         except BaseException:
             self.close()
             raise
@@ -141,7 +121,7 @@ class ClusterDetector:
 
     def with_log(self, log: LogProfile) -> ClusterDetector:
         """This detector, which from now on judges dialogues of a log with this profile."""
-        self._log = (self._log[0] + 1, self._ray.put(log))
+        self._log = self._ray.put(log)
         return self
 
     def send_ahead(
@@ -161,58 +141,28 @@ class ClusterDetector:
         yield from waiting
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        key = tuple(dialogue.id for dialogue in dialogues)
-        if key not in self._sent:
-            self._send(list(dialogues), all_probabilities, self.n_before)
-        task = self._sent[key]
-        outcome = self._receive(task)
-        del self._sent[key]
-        if not isinstance(outcome, WorkerFailure):
-            return outcome
-        self._tell(f"actors died of a chunk of {len(dialogues)} dialogues: taking it apart")
-        place = {name: task.n_before + position for position, name in enumerate(key)}
-
-        def attempt(part: Sequence[Dialogue]) -> list[Verdict] | WorkerFailure:
-            n_before = place[part[0].id]
-            reference = self._call(task.actor, list(part), all_probabilities, n_before, retries=0)
-            return self._receive(_Task(reference, task.actor, n_before))
-
-        return judge_isolated(dialogues, attempt, self._fail)
-
-    def _send(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> None:
-        """Hand a chunk to the actor with the fewest chunks without an outcome."""
-        sent = [task.reference for task in self._sent.values()]
-        done = set(self._ray.wait(sent, num_returns=len(sent), timeout=0)[0] if sent else ())
-        load = [0] * len(self._actors)
-        for task in self._sent.values():
-            load[task.actor] += task.reference not in done
-        actor = load.index(min(load))
-        reference = self._call(actor, dialogues, all_probabilities, n_before, retries=RETRIES)
-        self._sent[tuple(each.id for each in dialogues)] = _Task(reference, actor, n_before)
-
-    def _call(
-        self, actor: int, dialogues: list[Dialogue], all_probabilities: bool, n_before: int, *, retries: int
-    ) -> Any:
-        method = self._actors[actor].verdicts.options(max_task_retries=retries)
-        return method.remote(dialogues, all_probabilities, n_before, *self._log)
-
-    def _receive(self, task: _Task) -> list[Verdict] | WorkerFailure:
-        """The verdicts of a chunk, or that its actor died of it.
+        """The verdicts of the chunk that was sent first; of `dialogues` if none was.
 
         Raises:
-            ConfigError: it judged by another release, model or library than the first one.
-            WorldError: as `_revive`.
+            ConfigError: an actor judged by another release, model or library than the first one.
+            WorldError: actors died of the chunk, or have no place in the cluster any more.
         """
-        errors = self._ray.exceptions
+        if not self._sent:
+            self._send(list(dialogues), all_probabilities, 0)
         try:
-            fingerprint, lines, message = self._ray.get(task.reference)
-        except errors.RayTaskError:
+            fingerprint, lines, message = self._ray.get(self._sent[0][0])
+        except self._ray.exceptions.RayTaskError:
             raise  # a defect, with its traceback
-        except errors.RayError:
-            self._revive(task.actor)
-            return WorkerFailure("the actor that judged it died", None)
+        except self._ray.exceptions.RayError as error:
+            raise WorldError(
+                "E_CLUSTER",
+                f"an actor died more than {RETRIES} times of what it was sent, or has no place in the "
+                f"cluster ({type(error).__name__}): see Ray's own logs; the same command resumes",
+            ) from None
+        self._sent.popleft()
         for line in lines:
             self._tell(line)
+        verdicts: list[Verdict]
         verdicts, usage = message_value(message)
         if fingerprint != self.fingerprint:
             raise ConfigError(
@@ -223,49 +173,21 @@ class ClusterDetector:
         if self.judge_info is not None:
             self.judge_info.usage.add(usage)
             self.monitor.add_seconds("judge", usage.seconds)
-        result: list[Verdict] = verdicts
-        return result
+        return verdicts
 
-    def _revive(self, actor: int) -> None:
-        """Wait until an actor has done all that it was sent and is there again, so that what it is sent next
-        does not die of something else.
-
-        Raises:
-            WorldError: the actor cannot be started again.
-        """
-        references = [task.reference for task in self._sent.values() if task.actor == actor]
-        self._ray.wait(references, num_returns=len(references))
-        try:
-            method = self._actors[actor].facts.options(max_task_retries=-1)
-            self._ray.get(method.remote(), timeout=LOAD_S)
-        except self._ray.exceptions.RayError:
-            raise WorldError(
-                "E_CLUSTER",
-                f"an actor died more than {MAX_RESTARTS} times, or has no place in the cluster: see Ray's "
-                "own logs; the same command resumes",
-            ) from None
-
-    def _fail(self, dialogue: Dialogue, why: str) -> Verdict:
-        self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
-        return failed_verdict(dialogue, self.release, self.taxonomy.version)
-
-    def _count_actors(self, requested: int | None) -> int:
-        """
-        Raises:
-            ConfigError: the cluster has not the CPUs or GPUs for them.
-        """
-        room = self._ray.cluster_resources()
-        most = int(room.get("CPU", 0)) // self._n_cpus
-        needs = f"{self._n_cpus} CPU"
-        if self._what.device == "cuda":
-            most, needs = min(most, int(room.get("GPU", 0))), f"{needs} and a GPU"
-        if most < (requested or 1):
-            raise ConfigError(
-                "E_CLUSTER",
-                f"--actors {requested or 1}: each needs {needs}, and the cluster has "
-                f"{int(room.get('CPU', 0))} CPUs and {int(room.get('GPU', 0))} GPUs",
-            )
-        return requested or most
+    def _send(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> None:
+        """Hand a chunk, which `n_before` dialogues precede, to the actor with the fewest chunks without an
+        outcome."""
+        references = [reference for reference, _ in self._sent]
+        done = set(
+            self._ray.wait(references, num_returns=len(references), timeout=0)[0] if references else ()
+        )
+        load = [0] * len(self._actors)
+        for reference, actor in self._sent:
+            load[actor] += reference not in done
+        actor = load.index(min(load))
+        method = self._actors[actor].verdicts
+        self._sent.append((method.remote(dialogues, all_probabilities, n_before, self._log), actor))
 
     def _wait_loaded(self) -> DetectorFacts:
         """What the actor says that loads first; raises as `__init__`."""
@@ -282,6 +204,23 @@ class ClusterDetector:
                 "Ray's workers on every node?",
             ) from None
         return facts
+
+
+def count_actors(room: dict[str, float], requested: int | None, n_cpus: int, n_gpus: int) -> int:
+    """How many actors are started: as many as `requested`, else as the cluster has room for.
+
+    Raises:
+        ConfigError: the cluster has not the CPUs or GPUs for them.
+    """
+    cpus, gpus = int(room.get("CPU", 0)), int(room.get("GPU", 0))
+    most = min(cpus // n_cpus, gpus if n_gpus else cpus)
+    if most < (requested or 1):
+        raise ConfigError(
+            "E_CLUSTER",
+            f"--actors {requested or 1}: each needs {n_cpus} CPU{' and a GPU' if n_gpus else ''}, and the "
+            f"cluster has {cpus} CPUs and {gpus} GPUs",
+        )
+    return requested or most
 
 
 def connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
@@ -361,9 +300,9 @@ class Scorer:
         contract: JudgeContract | None = None,
     ) -> None:
         self._what, self._watch, self._asks, self._contract = what, watch, asks, contract
-        self._log_number = 0
         self._detector: Detector | None = None
         self._facts: DetectorFacts | None = None
+        self._log = EMPTY_PROFILE
         self._lines: list[str] = []
         ray = sys.modules.get("ray")
         if ray is not None and ray.get_runtime_context().was_current_actor_reconstructed:
@@ -374,22 +313,16 @@ class Scorer:
         return make_message(self._load)
 
     def verdicts(
-        self,
-        dialogues: list[Dialogue],
-        all_probabilities: bool,
-        n_before: int,
-        log_number: int,
-        log: LogProfile | None,
+        self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int, log: LogProfile
     ) -> tuple[str, list[str], Message]:
         """The detector's fingerprint, the lines it printed, and a message with the verdicts in order and what
-        the judge took for them. `n_before` dialogues of the log come before these; `log` is its profile, the
-        same for the same number."""
+        the judge took for them. `n_before` dialogues of the log come before these; `log` is its profile."""
 
         def judge() -> tuple[list[Verdict], JudgeUsage]:
             self._load()
             assert self._detector is not None
-            if log is not None and log_number != self._log_number:
-                self._detector, self._log_number = self._detector.with_log(log), log_number
+            if log != self._log:
+                self._detector, self._log = self._detector.with_log(log), log
             detector = self._detector
             usage = JudgeUsage()
             if isinstance(detector, JudgedDetector):

@@ -165,7 +165,7 @@ class ScoringRun:
             report(before + n, part, tokens=monitor.tokens, findings=n_findings)
 
         on_progress(0)
-        if isinstance(self.detector, JudgedDetector | ClusterDetector):
+        if isinstance(self.detector, JudgedDetector):
             self.detector.n_before = before
         monitor.on_progress = on_progress
         dialogues = [loaded.dialogue for loaded in chunk]

@@ -23,7 +23,6 @@ from dialint.app.scoring.options import ClusterConfig
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.ingest.outcomes import Loaded
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.isolation import FAILURE
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.verdict_files import manifest_path
 from dialint.detector.watchdog import WatchConfig
@@ -73,14 +72,9 @@ def make_scorer(folder: Path) -> type:
 
 
 @pytest.fixture
-def lines() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def faulty(tmp_path: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[ClusterDetector]:
+def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ClusterDetector]:
     monkeypatch.setattr(cluster, "Scorer", make_scorer(tmp_path))
-    with ClusterDetector(DetectorConfig(), WatchConfig(), TWO, lines.append) as detector:
+    with ClusterDetector(DetectorConfig(), WatchConfig(), TWO) as detector:
         yield detector
 
 
@@ -118,27 +112,19 @@ def test_chunks_that_are_done_are_not_sent(faulty: ClusterDetector, tmp_path: Pa
     assert calls == {f"d{number}": 1 for number in range(6, 12)}
 
 
-def test_a_dialogue_that_kills_actors_fails_alone(faulty: ClusterDetector, lines: list[str]) -> None:
-    chunks = split(dialogues(10, "poison", "last"), 4)
-    ids = judge_ahead(faulty, chunks)
-    scored = [f"d{number} scored" for number in range(10)]
-    assert ids == [*scored, "poison failed", "last scored"]
-    assert f"dialogue 'poison': {FAILURE}: the actor that judged it died" in lines
-
-
 def test_an_actor_of_another_fingerprint_ends_the_run(faulty: ClusterDetector) -> None:
     with pytest.raises(ConfigError, match="not those of the others"):
         judge_ahead(faulty, [dialogues(2), dialogues(0, "foreign")])
 
 
-def test_actors_that_all_die_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "MAX_RESTARTS", 1)
+def test_a_chunk_that_kills_its_actors_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "RETRIES", 1)
     monkeypatch.setattr(cluster, "Scorer", make_scorer(tmp_path))
     with (
         ClusterDetector(DetectorConfig(), WatchConfig(), TWO) as detector,
         pytest.raises(WorldError, match="died more than 1 times"),
     ):
-        judge_ahead(detector, [dialogues(0, "poison")])
+        judge_ahead(detector, split(dialogues(3, "poison", "last"), 2))
 
 
 @pytest.fixture(scope="module")

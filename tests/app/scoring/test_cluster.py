@@ -97,7 +97,7 @@ def test_chunks_in_any_order_get_the_verdicts_of_one_machine(tmp_path: Path) -> 
         results, usage = {}, JudgeUsage()
         for first in (8, 0, 4):
             chunk = dialogues[first : first + CHUNK]
-            fingerprint, _, message = scorer.verdicts(chunk, False, first, 1, profile)
+            fingerprint, _, message = scorer.verdicts(chunk, False, first, profile)
             assert fingerprint == facts.fingerprint
             verdicts, taken = message_value(message)
             results |= {verdict.dialogue_id: verdict for verdict in verdicts}
