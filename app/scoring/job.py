@@ -21,7 +21,7 @@ import hashlib
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -240,19 +240,20 @@ class Job:
         with disk_errors(self.folder):
             fsync_folder(self.folder)
 
-    def commit(self, lines: Sequence[bytes], ids: Sequence[str]) -> None:
-        """Make one chunk durable: first its lines, then the journal line that vouches for them."""
+    def commit(self, lines: Iterable[bytes], ids: Sequence[str]) -> None:
+        """Make one chunk durable: first its lines, one for each id, then the journal line that vouches for
+        them."""
         assert self._part is not None
         assert self._journal is not None
         piece = b"".join(lines)
         self._part.write(piece)
         self._part.sync()
         digest = hashlib.sha256(piece).hexdigest()
-        chunk = Chunk(self.n_chunks, self._part.size, len(lines), digest, hash_ids(ids))
+        chunk = Chunk(self.n_chunks, self._part.size, len(ids), digest, hash_ids(ids))
         self._journal.write(journal_line(chunk))
         self._journal.sync()
         self.n_chunks += 1
-        self.n_rows += len(lines)
+        self.n_rows += len(ids)
 
     def publish(self, manifest: dict[str, Any]) -> None:
         """Publish the complete files under their names, the manifest last, and end the job."""

@@ -42,9 +42,9 @@ from dialint.app.scoring.run import (
     ScoringRun,
     describe_output,
     exit_code_of_done,
+    json_line,
     prepare_run,
     resolve_scan,
-    split_into_chunks,
 )
 from dialint.detector.artifacts import (
     Appender,
@@ -54,11 +54,10 @@ from dialint.detector.artifacts import (
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Loaded, Reject
-from dialint.detector.ingest.read import read
 from dialint.detector.interface import Detector
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.manifests import MAX_NAME, is_plain
-from dialint.detector.progress import progress
+from dialint.detector.records import Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.tracing import start_tracing
 from dialint.detector.verdict_files import (
@@ -172,27 +171,23 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
 def score_to_stdout(run: ScoringRun) -> int:
     """Stream text or JSONL to standard output; nothing is kept."""
     as_jsonl = run.config.output_format == "jsonl"
-    records = read(run.sources, run.config.read, run.counts)
     n_rejects = count()
-
-    def print_reject(reject: Reject) -> None:  # no file will hold them
-        if next(n_rejects) < N_REJECTS_PRINTED:
-            where = f"{reject.file}:{reject.line}"
-            print_status(f"{where}: {reject.code}: found {reject.found}, expected {reject.expected}")
-
-    size, limit = run.config.chunk_size, run.config.limit
-    chunks = split_into_chunks(records, size, limit, lambda _: None, print_reject)
     shown: set[tuple[str, str]] = set()
-    with progress("scoring", quiet=run.config.quiet) as report:
-        report(0, 0.0)
-        for chunk in run.send_ahead(chunks):
-            for verdict in run.score_chunk(chunk, report):
-                if as_jsonl:
-                    sys.stdout.buffer.write(verdict_line(verdict))
-                elif text := as_text(verdict, run.taxonomy, shown):
-                    sys.stdout.write(text + "\n")
-            sys.stdout.flush()
-            run.check_failures(at_end=False)
+
+    def note(record: Loaded | Reject) -> None:  # no file will hold rejects
+        if isinstance(record, Reject) and next(n_rejects) < N_REJECTS_PRINTED:
+            where = f"{record.file}:{record.line}"
+            print_status(f"{where}: {record.code}: found {record.found}, expected {record.expected}")
+
+    def write(chunk: list[Loaded], verdicts: list[Verdict]) -> None:
+        for verdict in verdicts:
+            if as_jsonl:
+                sys.stdout.buffer.write(verdict_line(verdict))
+            elif text := as_text(verdict, run.taxonomy, shown):
+                sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+    run.score_logs(write, note=note)
     run.check_end()
     run.print_summary()
     return run.exit_code()
@@ -224,36 +219,25 @@ def score_chunks(job: Job, run: ScoringRun, shutdown: GracefulShutdown) -> None:
             run.tally.add(verdict)
     if job.resumed:
         print_status(f"{job.out}: resuming after {job.n_rows:,} dialogues")
-    with (
-        closing(Appender(job.rejects, 0)) as rejects,
-        closing(Appender(job.locations, 0)) as locations,
-        progress("scoring", quiet=run.config.quiet) as report,
-    ):
+    resumed = deque(job.resumed)
+    with closing(Appender(job.rejects, 0)) as rejects, closing(Appender(job.locations, 0)) as locations:
 
-        def write_line(file: Appender, value: Any) -> None:
-            file.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
+        def note(record: Loaded | Reject) -> None:
+            if isinstance(record, Reject):
+                rejects.write(json_line(record.as_json()))
+            elif run.has_locations:
+                locations.write(json_line([record.file, record.line]))
 
-        records = read(run.sources, run.config.read, run.counts)
-        size, limit = run.config.chunk_size, run.config.limit
-        sizes = [done.rows for done in job.resumed]
-        chunks = split_into_chunks(
-            records,
-            size,
-            limit,
-            lambda loaded: write_line(locations, [loaded.file, loaded.line]) if run.has_locations else None,
-            lambda reject: write_line(rejects, reject.as_json()),
-            sizes,
+        def commit(chunk: list[Loaded], verdicts: list[Verdict]) -> None:
+            job.commit(map(verdict_line, verdicts), [loaded.dialogue.id for loaded in chunk])
+
+        run.score_logs(
+            commit,
+            shutdown=shutdown,
+            note=note,
+            sizes=[done.rows for done in job.resumed],
+            check_done=lambda chunk: _check_same_dialogues(job, resumed.popleft(), chunk),
         )
-        resumed = deque(job.resumed)
-        for chunk in run.send_ahead(chunks, len(resumed)):
-            if resumed:
-                _check_same_dialogues(job, resumed.popleft(), chunk)
-                run.skip_chunk()
-                continue
-            with shutdown.chunk():
-                lines = [verdict_line(verdict) for verdict in run.score_chunk(chunk, report)]
-                job.commit(lines, [loaded.dialogue.id for loaded in chunk])
-            run.check_failures(at_end=False)
         if resumed:
             _check_same_dialogues(job, resumed[0], [])
         rejects.sync()

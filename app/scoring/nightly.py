@@ -27,17 +27,16 @@ from typing import Any, cast
 from dialint.app.output import print_status
 from dialint.app.scoring.job import GracefulShutdown, Interrupted, Job, graceful_shutdown, lock_job
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.run import ScoringRun, describe_output, prepare_run, split_into_chunks
+from dialint.app.scoring.run import ScoringRun, describe_output, json_line, prepare_run
 from dialint.app.scoring.summary import NOTHING_TO_JUDGE, Tally
 from dialint.detector.artifacts import Appender, atomic_file, sha256_file
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad, WorldError
 from dialint.detector.ingest.object_store import is_object
-from dialint.detector.ingest.outcomes import Counts, Reject
+from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
 from dialint.detector.ingest.read import read
 from dialint.detector.ingest.readers.grouping import open_spill
 from dialint.detector.ingest.sources import list_files
 from dialint.detector.interface import Detector
-from dialint.detector.progress import progress
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.verdict_files import (
     FileFormat,
@@ -198,7 +197,7 @@ class _Round:
         with closing(Appender(self.job.rejects, 0)) as rejects:
             for reject in read(self.run.sources, self.run.config.read, self.run.counts, note):
                 assert isinstance(reject, Reject)
-                rejects.write(json.dumps(reject.as_json(), ensure_ascii=False).encode() + b"\n")
+                rejects.write(json_line(reject.as_json()))
             rejects.sync()
         query = "SELECT number, known.content FROM newest LEFT JOIN known USING (id) "
         rows = self.table.execute(query + "WHERE known.content IS NOT newest.content").fetchall()
@@ -219,24 +218,20 @@ class _Round:
         """Judge the pending dialogues; put each chunk into the store, then commit it."""
         if not pending:
             return
-        run, config = self.run, self.run.config
+        run, kept = self.run, list[str]()
+
+        def commit(chunk: list[Loaded], verdicts: list[Verdict]) -> None:
+            dialogues = [loaded.dialogue for loaded in chunk]
+            if importer is not None:
+                kept.extend(importer(dialogues, verdicts))
+            made = list(zip(map(hash_content, dialogues), verdicts, strict=True))
+            lines = [content.encode() + b" " + verdict_line(verdict) for content, verdict in made]
+            self.job.commit(lines, [dialogue.id for dialogue in dialogues])
+            for content, verdict in made:
+                self._note(content, verdict)
+
         counts, run.counts = run.counts, Counts()  # of all logs; of this reading, which may end early
-        records = read(run.sources, config.read, run.counts, lambda number, _: number in pending)
-        chunks = split_into_chunks(records, config.chunk_size, config.limit, lambda _: None, lambda _: None)
-        kept: list[str] = []
-        with progress("scoring", quiet=config.quiet) as report:
-            for chunk in run.send_ahead(chunks):
-                with shutdown.chunk():
-                    dialogues = [loaded.dialogue for loaded in chunk]
-                    verdicts = run.score_chunk(chunk, report)
-                    if importer is not None:
-                        kept += importer(dialogues, verdicts)
-                    made = list(zip(map(hash_content, dialogues), verdicts, strict=True))
-                    lines = [content.encode() + b" " + verdict_line(verdict) for content, verdict in made]
-                    self.job.commit(lines, [dialogue.id for dialogue in dialogues])
-                    for content, verdict in made:
-                        self._note(content, verdict)
-                run.check_failures(at_end=False)
+        run.score_logs(commit, shutdown=shutdown, keep=lambda number, _: number in pending)
         run.counts = counts
         if kept:
             names = ", ".join(map(repr, kept[:MAX_NAMED])) + (", ..." if len(kept) > MAX_NAMED else "")

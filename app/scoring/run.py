@@ -9,7 +9,7 @@ import json
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +18,7 @@ from rich.text import Text
 
 from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.cluster import ClusterDetector
-from dialint.app.scoring.job import Job
+from dialint.app.scoring.job import GracefulShutdown, Job
 from dialint.app.scoring.judging import describe_options, describe_usage, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import CostMeter, Tally, cost_line, summary_table
@@ -35,7 +35,7 @@ from dialint.detector.masking import recognizer_plugins
 from dialint.detector.overrides import read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
-from dialint.detector.progress import Progress
+from dialint.detector.progress import Progress, progress
 from dialint.detector.records import Dialogue, Verdict, narrow_gaps
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, load_coverage
@@ -136,18 +136,35 @@ class ScoringRun:
         total = sum(source.size for source in self.sources)
         return min(1.0, self.counts.bytes_read / total) if total else 0.0
 
-    def send_ahead(self, chunks: Iterator[list[Loaded]], n_done: int = 0) -> Iterator[list[Loaded]]:
-        """The chunks as they are; a cluster begins with those after the first `n_done` before it is asked."""
-        detector = self.detector
-        if isinstance(detector, JudgedDetector):
-            detector = detector.inner
-        if isinstance(detector, ClusterDetector):
-            return detector.send_ahead(chunks, n_done, all_probabilities=self.config.all_probabilities)
-        return chunks
-
-    def skip_chunk(self) -> None:
-        """Skip the chunk that was just read: an earlier run has scored it."""
-        self._share_before = self.share_done(self.tally.n)
+    def score_logs(
+        self,
+        commit: Callable[[list[Loaded], list[Verdict]], None],
+        *,
+        shutdown: GracefulShutdown | None = None,
+        note: Callable[[Loaded | Reject], None] = lambda record: None,
+        keep: Callable[[int, Dialogue], bool] | None = None,
+        sizes: Sequence[int] = (),
+        check_done: Callable[[list[Loaded]], None] = lambda chunk: None,
+    ) -> None:
+        """Read the logs, score them chunk by chunk, and hand each chunk with its verdicts to `commit`; a
+        signal waits for that with a `shutdown`. `note` is called with every record, `keep` chooses
+        dialogues, as of `read`. The first chunks, of these `sizes`, have been scored by an earlier run:
+        they go to `check_done` instead."""
+        records = read(self.sources, self.config.read, self.counts, keep)
+        chunks = split_into_chunks(records, self.config.chunk_size, self.config.limit, note, sizes)
+        detector = self.detector.inner if isinstance(self.detector, JudgedDetector) else self.detector
+        if isinstance(detector, ClusterDetector):  # it begins with chunks before it is asked
+            all_probabilities = self.config.all_probabilities
+            chunks = detector.send_ahead(chunks, len(sizes), all_probabilities=all_probabilities)
+        with progress("scoring", quiet=self.config.quiet) as report:
+            for number, chunk in enumerate(chunks):
+                if number < len(sizes):
+                    check_done(chunk)
+                    self._share_before = self.share_done(self.tally.n)
+                    continue
+                with nullcontext() if shutdown is None else shutdown.chunk():
+                    commit(chunk, self.score_chunk(chunk, report))
+                self.check_failures(at_end=False)
 
     def score_chunk(self, chunk: Sequence[Loaded], report: Progress) -> list[Verdict]:
         """The verdicts of one chunk, in order, filtered and counted. `report` is called as the detector says
@@ -401,25 +418,27 @@ def _describe_request(
     return {"inputs": inputs, "options": json.loads(json.dumps(options))}
 
 
+def json_line(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+
+
 def split_into_chunks(
     records: Iterable[Loaded | Reject],
     size: int,
     limit: int | None,
-    on_load: Callable[[Loaded], None],
-    on_reject: Callable[[Reject], None],
+    note: Callable[[Loaded | Reject], None] = lambda record: None,
     sizes: Sequence[int] = (),
 ) -> Iterator[list[Loaded]]:
     """Groups of `size` dialogues, or fewer with `MAX_CHUNK_CHARACTERS` of text, the last one smaller; stops
-    after `limit` dialogues. The first groups have the `sizes` of those that an earlier run has scored, of
-    which a limit may have cut the last."""
+    after `limit` dialogues. `note` is called with every record. The first groups have the `sizes` of those
+    that an earlier run has scored, of which a limit may have cut the last."""
     chunk: list[Loaded] = []
     n = characters = 0
     sizes_before = deque(sizes)
     for record in records:
+        note(record)
         if isinstance(record, Reject):
-            on_reject(record)
             continue
-        on_load(record)
         chunk.append(record)
         n += 1
         characters += sum([len(turn.text) for turn in record.dialogue.turns])

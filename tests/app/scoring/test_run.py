@@ -254,7 +254,7 @@ def test_progress_is_that_of_the_limit(out: Path, write_log: WriteLog, detector:
     scoring, _ = prepare_run([str(write_log(200))], config, detector)
     shares: list[float] = []
     records = read(scoring.sources, config.read, scoring.counts)
-    for chunk in split_into_chunks(records, 5, 10, lambda _: None, lambda _: None):
+    for chunk in split_into_chunks(records, 5, 10):
         scoring.score_chunk(chunk, lambda done, share=None, note="", **counts: shares.append(share or 0.0))
     assert shares == sorted(shares)
     assert (shares[0], shares[1], shares[-1]) == (0.0, 0.5, 1.0)
