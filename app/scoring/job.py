@@ -209,8 +209,7 @@ class Job:
         if restart:
             return None
         advice = "; --restart replaces it, another --out keeps it"
-        stored = _without_logs(manifest["work"])
-        _check_same_job(self.out, stored, _without_logs(description), advice)
+        _check_same_job(self.out, _comparable(manifest["work"]), _comparable(description), advice)
         verify_files(self.out.parent, manifest["files"])
         return manifest
 
@@ -226,8 +225,8 @@ class Job:
         self.resumed = list(intact_chunks(self.journal, self.part))
         if self._about.exists() and self.resumed and not restart:
             stored = read_manifest(self._about, expected=JobDescription)["work"]
-            advice = "; --restart throws the partial output away"
-            _check_same_job(self.out, _without_limit(stored), _without_limit(description), advice)
+            works = _comparable(stored, any_limit=True), _comparable(description, any_limit=True)
+            _check_same_job(self.out, *works, "; --restart throws the partial output away")
         else:
             self.discard()
             complete = [path for path in (self.out, rejects_path(self.out)) if replace and path.exists()]
@@ -336,19 +335,14 @@ def is_growing(work: Mapping[str, Any]) -> bool:
     return bool(work.get("options", {}).get("only_new"))
 
 
-def _without_limit(work: dict[str, Any]) -> dict[str, Any]:
-    return {**_without_logs(work), "options": {**work.get("options", {}), "limit": None}}
-
-
-def _without_logs(work: dict[str, Any]) -> dict[str, Any]:
-    """A description without what changes from night to night."""
-    if not is_growing(work):
-        return work
-    options = {**work["options"], "limit": None}
-    return {
-        **{name: value for name, value in work.items() if name not in ("inputs", "log")},
-        "options": options,
-    }
+def _comparable(work: dict[str, Any], *, any_limit: bool = False) -> dict[str, Any]:
+    """A description without what may differ: the limit of a partial job, and of an output that grows what
+    changes from night to night."""
+    is_open, options = is_growing(work), work.get("options", {})
+    if any_limit or is_open:
+        options = {**options, "limit": None}
+    changing = ("inputs", "log") if is_open else ()
+    return {**{name: value for name, value in work.items() if name not in changing}, "options": options}
 
 
 def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any], advice: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -92,8 +92,7 @@ def select_reported(
 @dataclass
 class ScoringRun:
     """One pass over the logs: sources, detector, the `codes` that are reported (all, if there are none) and
-    counts. `demoted` maps codes that may only be
-    suggested to why; `notes` are lines on a log that is far from what the release was calibrated on, and on
+    counts. `notes` are lines on demoted codes, a log that is far from what the release was calibrated on, and
     the team's overrides."""
 
     config: ScoreConfig
@@ -101,7 +100,6 @@ class ScoringRun:
     detector: Detector
     taxonomy: Taxonomy
     codes: frozenset[str]
-    demoted: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     counts: Counts = field(default_factory=Counts)
     tally: Tally = field(default_factory=Tally)
@@ -236,7 +234,6 @@ class ScoringRun:
                     self.tally,
                     self.read_counts,
                     self.detector,
-                    self.demoted,
                     self.notes,
                     judge_lines(self.detector.judge_info, self.config.judge, self.tally.judge_counts()),
                 ),
@@ -367,8 +364,9 @@ def prepare_run(
     }
     detector = detector.with_log(log)
     detector.monitor.reset()
-    notes = ([far] if far else []) + lines
-    return ScoringRun(config, sources, detector, taxonomy, codes, overrides.demotions, notes), description
+    notes = [f"{code} demoted to suggestions: {why}" for code, why in overrides.demotions.items()]
+    notes += ([far] if far else []) + lines
+    return ScoringRun(config, sources, detector, taxonomy, codes, notes), description
 
 
 def describe_far(release: str, domain: Domain, distance: float | None, option: str) -> str:

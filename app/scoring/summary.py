@@ -14,7 +14,7 @@ from __future__ import annotations
 import resource
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -252,14 +252,13 @@ def summary_table(
     tally: Tally,
     reading: dict[str, Any],
     detector: Detector,
-    demoted: Mapping[str, str],
     notes: Sequence[str] = (),
     judge: Sequence[str] = (),
 ) -> RenderableType:
     """Findings by code and severity, suggestions by code and what demoted them, the share of dialogues with
     an S1 or S2, failed and slowest ones. `reading` holds the reader's counts: rejected, duplicates,
-    warnings; `demoted` maps codes that may only be suggested to why; `notes` are lines about how far the log
-    is from the release's, and about the spot check that is used, `judge` those about the judge."""
+    warnings; `notes` are lines about demoted codes, how far the log is from the release's, and the spot check
+    that is used, `judge` those about the judge."""
     names = {code: entry.name.en for code, entry in detector.taxonomy.codes.items()}
     parts: list[RenderableType] = []
     if tally.findings:
@@ -280,7 +279,6 @@ def summary_table(
         ]
         title = "Suggestions: to be read, not counted as errors"
         parts.append(_table(title, ("code", "error", "demoted by", "all"), suggested))
-    parts += [Text(f"{code} demoted to suggestions: {why}", "bold yellow") for code, why in demoted.items()]
     parts += [Text(line, "bold yellow") for line in notes]
     share = tally.serious / tally.scored if tally.scored else 0.0
     by_check = (

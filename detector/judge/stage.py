@@ -13,7 +13,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from dialint.detector.artifacts import fingerprint
@@ -89,37 +89,34 @@ class StageOptions:
         return cls(codes=asked, **(own | options))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Ask:
-    """A request about a case. `parse` makes of an answer what `accept` takes, or says what is wrong with it;
-    `question` is the index of its question, none of a second look."""
+    """A question about a case. `parse` makes of an answer what `accept` takes, or says what is wrong with it;
+    `number` is that of the case's question, none of a second look."""
 
     case: JudgedDialogue
-    request: JudgeRequest
     codes: tuple[str, ...]
+    messages: tuple[dict[str, str], ...]
+    schema: dict[str, Any]
     parse: Callable[[str], Any]
     accept: Callable[[Any], None]
-    question: int | None = None
+    number: int | None = None
+    vote: int = 0
 
-    @classmethod
-    def about(
-        cls, case: JudgedDialogue, messages: tuple[dict[str, str], ...], schema: dict[str, Any],
-        parse: Callable[[str], Any], *, vote: int = 0, **values: Any,
-    ) -> _Ask:  # fmt: skip
-
+    def request(self, answers: int) -> JudgeRequest:
         def check(text: str) -> str:
-            result = parse(text)
+            result = self.parse(text)
             return result if isinstance(result, str) else ""
 
-        request = JudgeRequest(
-            dialogue_id=case.dialogue.id,
-            messages=messages,
-            schema=schema,
+        return JudgeRequest(
+            dialogue_id=self.case.dialogue.id,
+            messages=self.messages,
+            schema=self.schema,
             max_tokens=ANSWER_TOKENS,
+            answers=answers,
             check=check,
-            vote=vote,
+            vote=self.vote,
         )
-        return cls(case=case, request=request, parse=parse, **values)
 
 
 class JudgedDetector:
@@ -250,7 +247,7 @@ class JudgedDetector:
                 self._plan_questions(case)
             left += self._ask_within(purse, self._plan_readings(again))
         for ask in left:
-            if ask.question not in ask.case.readings:
+            if ask.number not in ask.case.readings:
                 ask.case.unasked.update(ask.codes)
         for case in cases:
             case.settle()
@@ -309,14 +306,14 @@ class JudgedDetector:
             case.readings.setdefault(number, []).append(reading)
             case.asked.update(question.codes)
 
-        return _Ask.about(
-            case,
-            question.messages,
-            question.schema,
-            lambda text: parse_reading(text, question),
+        return _Ask(
+            case=case,
             codes=tuple(question.codes),
+            messages=question.messages,
+            schema=question.schema,
+            parse=lambda text: parse_reading(text, question),
             accept=accept,
-            question=number,
+            number=number,
             vote=vote,
         )
 
@@ -352,12 +349,12 @@ class JudgedDetector:
                         changes |= {"second_code": error.code, "reason": decision.reason or error.reason}
                 case.errors[case.errors.index(error)] = error.model_copy(update=changes)
 
-        return _Ask.about(
-            case,
-            second_look(question, errors, self.options.language),
-            second_look_schema(list(question.codes)),
-            lambda text: parse_decisions(text, question, len(errors)),
+        return _Ask(
+            case=case,
             codes=tuple({error.code for error in errors}),
+            messages=second_look(question, errors, self.options.language),
+            schema=second_look_schema(list(question.codes)),
+            parse=lambda text: parse_decisions(text, question, len(errors)),
             accept=accept,
         )
 
@@ -367,13 +364,13 @@ class JudgedDetector:
         while rest:
             sent: list[JudgeRequest] = []
             for ask in rest:
-                tokens = self.engine.count_tokens(ask.request.messages)
+                tokens = self.engine.count_tokens(ask.messages)
                 if self.options.budget is not None:  # a server may be shown the schema in words
-                    tokens += self.engine.count_tokens([{"role": "user", "content": str(ask.request.schema)}])
-                answers = purse.reserve(tokens, ask.request.max_tokens)
+                    tokens += self.engine.count_tokens([{"role": "user", "content": str(ask.schema)}])
+                answers = purse.reserve(tokens, ANSWER_TOKENS)
                 if not answers:
                     break
-                sent.append(replace(ask.request, answers=answers))
+                sent.append(ask.request(answers))
             if not sent:
                 return rest
             asked, rest = rest[: len(sent)], rest[len(sent) :]
@@ -393,17 +390,17 @@ class JudgedDetector:
         usage.prompt_tokens += reply.prompt_tokens
         usage.cached_tokens += reply.cached_tokens
         usage.output_tokens += reply.output_tokens
-        case.n_readings += ask.question is not None
+        case.n_readings += ask.number is not None
         result = BAD_ANSWER if reply.failure else ask.parse(reply.text)
         if not isinstance(result, str):
             ask.accept(result)
             return
         failure = reply.failure or BAD_ANSWER
         self._count_failure(failure)
-        if ask.question is None:
+        if ask.number is None:
             case.fail(failure, ask.codes)
         else:
-            case.failed[ask.question] = failure
+            case.failed[ask.number] = failure
 
     def _count_failure(self, failure: str) -> None:
         self.usage.failures[failure] = self.usage.failures.get(failure, 0) + 1

@@ -30,7 +30,7 @@ def test_every_code_is_covered_by_something_or_needs_a_judge() -> None:
     about = {"taxonomy": load_taxonomy(), "release": info.id, "codes": tuple(info.codes), "judge_info": None}
     fake: Any = SimpleNamespace(info=info, **about)
     with console.capture() as capture:
-        console.print(summary_table(Tally(), {"rejected": 0, "warnings": {}}, fake, {}))
+        console.print(summary_table(Tally(), {"rejected": 0, "warnings": {}}, fake))
     lines = [line.rstrip() for line in capture.get().splitlines() if info.id in line]
     groups = {line.partition(":")[0]: line.partition(":")[2].split() for line in lines}
     assert list(groups) == [
