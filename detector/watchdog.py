@@ -235,7 +235,8 @@ class WatchedDetector:
 
         def fail(dialogue: Dialogue, why: str) -> Verdict:
             self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
-            return failed_verdict(dialogue, self.release, self.taxonomy.version)
+            release = self._start(place).facts().release
+            return failed_verdict(dialogue, release, self.taxonomy.version)
 
         return judge_isolated(part, attempt, fail)
 

@@ -112,9 +112,10 @@ def _load(options: tuple[str, ...], folder: Path) -> tuple[ScoreConfig, Detector
         config = bound.arguments.get("config", ScoreConfig())
         # A report without suggestions: a scan that may only suggest is not loaded.
         config = resolve_scan(replace(config, out=Path("report.xml")))
-        if config.judge.judge is None:
-            return config, load_detector(config.detector)
-        return config, judged_detector(None, open_judge(config.judge), config)
+        detector: Detector = load_detector(config.detector)
+        if config.judge.judge is not None:
+            detector = judged_detector(detector, open_judge(config.judge), config)
+        return config, detector
 
 
 def _score(dialogue: Asserted, session: _Session) -> list[Verdict]:

@@ -36,18 +36,14 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
 
 
 def judged_detector(
-    inner: Detector | None, engine: JudgeEngine, config: ScoreConfig, contract: JudgeContract | None = None
+    inner: Detector, engine: JudgeEngine, config: ScoreConfig, contract: JudgeContract | None = None
 ) -> JudgedDetector:
-    """The detector that asks the judge about the codes that are reported; `inner` scans, the release of the
-    options without one. `contract` is the judge's; without it that of `judge_contract`.
+    """The detector that asks the judge about the codes that are reported; `inner` scans. `contract` is the
+    judge's; without it that of `judge_contract`.
 
     Raises:
         ConfigError: a contract, guideline or policy that cannot be used, or a judge that cannot be measured.
     """
-    if inner is None:
-        from dialint.detector.rollout import load_rollout
-
-        inner = load_rollout(config.detector)
     options = stage_options(config, inner.taxonomy)
     contract = contract or judge_contract(engine, config, inner.taxonomy)
     overrides = options.overrides.model_copy(update={"judge": contract})

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
@@ -103,32 +103,37 @@ def _run(
     logs: Sequence[str], config: ScoreConfig, detector: Detector | None, engine: JudgeEngine | None
 ) -> int:
     """`run` with an output on this machine."""
-    # The child process starts before the output is locked, so that it never inherits the lock of a job that
-    # was killed.
-    scorer_context: AbstractContextManager[Detector | None] = nullcontext(detector)
+    if config.out is not None:
+        check_out(config.out)
     is_cluster = config.cluster.cluster is not None and detector is None
     actors_ask = is_cluster and engine is None and config.judge.judge is not None
-    if is_cluster:
-        contract = None
-        if actors_ask:  # measured here, so that not every actor does it
-            with closing(open_judge(config.judge)) as measured:
-                contract = judge_contract(measured, config, load_taxonomy(config.detector.taxonomy))
-        asks = config if actors_ask else None
-        scorer_context = ClusterDetector(
-            config.detector, config.watch, config.cluster, print_status, asks, contract
-        )
-    elif config.watch.dialogue_seconds:
-        n = 1 if detector is not None else count_workers(config.detector)
-        scorer_context = WatchedDetector(detector or config.detector, config.watch, print_status, n)
-    with scorer_context as scorer, ExitStack() as stack:
+    with ExitStack() as stack:
+        # Child processes start before the output is locked, so that none inherits the lock of a job that was
+        # killed.
+        scorer: Detector
+        if is_cluster:
+            contract = None
+            if actors_ask:  # measured here, so that not every actor does it
+                with closing(open_judge(config.judge)) as measured:
+                    contract = judge_contract(measured, config, load_taxonomy(config.detector.taxonomy))
+            asks = config if actors_ask else None
+            scorer = stack.enter_context(
+                ClusterDetector(config.detector, config.watch, config.cluster, print_status, asks, contract)
+            )
+        elif config.watch.dialogue_seconds:
+            what, n = detector or config.detector, 1 if detector else count_workers(config.detector)
+            scorer = stack.enter_context(WatchedDetector(what, config.watch, print_status, n))
+        else:
+            from dialint.detector.rollout import load_rollout  # with all that a worker needs
+
+            scorer = detector or load_rollout(config.detector)
         if config.judge.judge is not None and not actors_ask:
             judge = stack.enter_context(closing(engine or open_judge(config.judge)))
             scorer = judged_detector(scorer, judge, config)
-        if scorer is not None and scorer.judge_info is not None:
+        if scorer.judge_info is not None:
             print_notes(scorer.judge_info)
         if config.out is None:
             return score_to_stdout(prepare_run(logs, config, scorer)[0])
-        check_out(config.out)
         if config.only_new:
             from dialint.app.scoring.nightly import score_new
 
@@ -153,7 +158,7 @@ def check_out(out: Path) -> None:
         raise ConfigError("E_OPTION", "--out: the name of {name} is too long", name=name)
 
 
-def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
+def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector) -> int:
     """Score into `out`, or resume its job, or report that it is done."""
     with lock_job(out) as job:
         try:

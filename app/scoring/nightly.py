@@ -63,7 +63,7 @@ def hash_content(dialogue: Dialogue) -> str:
     return hashlib.sha256(dialogue.model_dump_json().encode()).hexdigest()[:HASH_LETTERS]
 
 
-def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector | None) -> int:
+def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector) -> int:
     """Score what is new or has changed in `logs`, once or, with ``--watch``, until a signal comes. What
     the next round may find in order ends no watch: an unfinished log, a store that does not answer."""
     seen: Any = None
@@ -127,7 +127,7 @@ def open_importer(config: ScoreConfig) -> Iterator[Importer | None]:
 def score_round(
     logs: Sequence[str],
     config: ScoreConfig,
-    detector: Detector | None,
+    detector: Detector,
     importer: Importer | None,
     shutdown: GracefulShutdown,
 ) -> tuple[ScoringRun, Tally]:

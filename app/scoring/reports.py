@@ -6,11 +6,14 @@ dialogue. Source: OASIS SARIF 2.1.0, which forbids unknown keys outside `propert
 
 from __future__ import annotations
 
+import heapq
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, BinaryIO
 from urllib.parse import quote as percent_encoded
 from xml.sax.saxutils import escape, quoteattr
@@ -175,34 +178,25 @@ def write_junit(
     The suites' counts stand before their cases, so cases go through `spool`, a temporary file.
     """
     out.write(b'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="dialint">\n')
-    of_verdicts = groupby(verdicts, key=lambda located: located.file)
-    of_rejects = groupby(rejects, key=lambda reject: str(reject["file"]))
-    cases = next(of_verdicts, None)
-    bad = next(of_rejects, None)
-    for file in files:
-        totals = {"passed": 0, "failure": 0, "error": 0, "skipped": 0}
+    place = {file: number for number, file in enumerate(files)}
+    judged = ((place[each.file], *_junit_case(each, taxonomy, fail_on)) for each in verdicts)
+    unread = ((place[str(each["file"])], "error", _junit_reject(each)) for each in rejects)
+    cases = heapq.merge(judged, unread, key=itemgetter(0))
+    for number, own in groupby(cases, key=itemgetter(0)):
+        totals: Counter[str] = Counter()
         spool.seek(0)
         spool.truncate()
-        if cases and cases[0] == file:
-            for one in cases[1]:
-                kind, text = _junit_case(one, taxonomy, fail_on)
-                totals[kind] += 1
-                spool.write(text.encode())
-            cases = next(of_verdicts, None)
-        if bad and bad[0] == file:
-            for reject in bad[1]:
-                totals["error"] += 1
-                spool.write(_junit_reject(reject).encode())
-            bad = next(of_rejects, None)
-        if any(totals.values()):
-            head = (
-                f'<testsuite name={quoteattr(_xml(file))} tests="{sum(totals.values())}" '
-                f'failures="{totals["failure"]}" errors="{totals["error"]}" skipped="{totals["skipped"]}">\n'
-            )
-            out.write(head.encode())
-            spool.seek(0)
-            shutil.copyfileobj(spool, out)
-            out.write(b"</testsuite>\n")
+        for _, kind, text in own:
+            totals[kind] += 1
+            spool.write(text.encode())
+        head = (
+            f'<testsuite name={quoteattr(_xml(files[number]))} tests="{totals.total()}" '
+            f'failures="{totals["failure"]}" errors="{totals["error"]}" skipped="{totals["skipped"]}">\n'
+        )
+        out.write(head.encode())
+        spool.seek(0)
+        shutil.copyfileobj(spool, out)
+        out.write(b"</testsuite>\n")
     out.write(b"</testsuites>\n")
 
 

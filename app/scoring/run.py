@@ -42,7 +42,6 @@ from dialint.detector.release import EMBEDDED, load_coverage
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.tracing import trace_scoring
 from dialint.detector.verdict_files import rejects_path
-from dialint.detector.watchdog import WatchedDetector
 
 MIN_FOR_SHARE = 200
 """Dialogues before the share of failed ones may stop a run that is not at its end."""
@@ -287,14 +286,14 @@ def exit_code_of_done(manifest: dict[str, Any], config: ScoreConfig) -> int:
 
 
 def prepare_run(
-    logs: Sequence[str], config: ScoreConfig, detector: Detector | None
+    logs: Sequence[str], config: ScoreConfig, detector: Detector
 ) -> tuple[ScoringRun, dict[str, Any]]:
     """The run, and the job's description: inputs, release and the options that change a byte of the output.
 
     Raises:
         UserError: whatever is wrong with logs, options or release.
     """
-    taxonomy = load_taxonomy(config.detector.taxonomy) if detector is None else detector.taxonomy
+    taxonomy = detector.taxonomy
     sources = open_logs(logs, growing=config.only_new)
     if config.only_new and config.out is not None:  # it may be in the folder of the logs
         sources = [each for each in sources if each.path.resolve() != config.out.resolve()]
@@ -307,12 +306,6 @@ def prepare_run(
                 raise
     sources = list(hashes)
     requested = _describe_request(hashes, config, taxonomy)
-    if isinstance(detector, WatchedDetector):
-        detector.ready()
-    elif detector is None:
-        from dialint.detector.rollout import load_rollout
-
-        detector = load_rollout(config.detector)
     codes = select_codes(config.codes, taxonomy)
     uncovered = sorted(codes - set(detector.codes))
     exact = {part.strip().upper() for part in ",".join(config.codes).split(",")}
