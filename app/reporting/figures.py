@@ -372,7 +372,7 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
     for code, one in sorted(figures.tally.languages.items()):
         lines.append(
             f"{language_name(code)}: {one.dialogues:,} dialogues with {one.turns:,} agent turns, "
-            f"{one.entire:,} of them not judged at all; "
+            f"{one.dialogues_not_judged:,} of them not judged at all; "
             f"not looked for: {' '.join(sorted(one.codes)) or '-'}; "
             f"by exact check only: {' '.join(sorted(one.check_only)) or '-'}."
         )

@@ -196,7 +196,7 @@ class ScoringRun:
             self.tally.add(verdicts[-1])
         report(self.tally.n, share, tokens=monitor.tokens, findings=self.tally.n_findings)
         self._share_before = share
-        self.meter.tokens, self.meter.dialogues = monitor.tokens, self.meter.dialogues + len(chunk)
+        self.meter.dialogues += len(chunk)
         return verdicts
 
     def check_failures(self, *, at_end: bool) -> None:

@@ -49,14 +49,18 @@ JUDGED = ("asked", "unasked", "unmet", "failures")
 @dataclass
 class LanguageTally:
     """What was not judged because of one language: dialogues with agent turns in it, these turns, and the
-    codes. `entire` counts the dialogues of which nothing was judged; `check_only` are codes that only exact
-    checks looked for."""
+    codes. `dialogues_not_judged`: of these dialogues nothing was judged; `check_only` are codes that only
+    exact checks looked for."""
 
     dialogues: int = 0
-    entire: int = 0
+    dialogues_not_judged: int = 0
     turns: int = 0
     codes: set[str] = field(default_factory=set)
     check_only: set[str] = field(default_factory=set)
+
+    def counts(self) -> dict[str, Any]:
+        """As a manifest has them."""
+        return {**vars(self), "codes": sorted(self.codes), "check_only": sorted(self.check_only)}
 
 
 QUESTIONS = ("readings", "second_looks")
@@ -202,7 +206,7 @@ class Tally:
             self.languages[code].dialogues += 1
             self.languages[code].turns += len(indices)
         if verdict.status == "not_judged":
-            self.languages[max(turns, key=lambda code: len(turns[code]))].entire += 1
+            self.languages[max(turns, key=lambda code: len(turns[code]))].dialogues_not_judged += 1
         self.no_policy += bool(verdict.no_policy)
         self.no_policy_codes.update(verdict.no_policy)
         for finding in verdict.findings:
@@ -225,16 +229,7 @@ class Tally:
             "scored": self.scored,
             "failed": self.failed,
             "not_judged": self.not_judged,
-            "languages_not_judged": {
-                code: {
-                    "dialogues": one.dialogues,
-                    "dialogues_not_judged": one.entire,
-                    "turns": one.turns,
-                    "codes": sorted(one.codes),
-                    "check_only": sorted(one.check_only),
-                }
-                for code, one in sorted(self.languages.items())
-            },
+            "languages_not_judged": {code: one.counts() for code, one in sorted(self.languages.items())},
             **({"no_policy": no_policy} if self.no_policy else {}),
             "with_s1_or_s2": self.serious,
             "not_judged_with_s1_or_s2": self.serious_by_check,
@@ -347,7 +342,8 @@ def language_warnings(tally: Tally, detector: Detector) -> list[str]:
         codes = sorted(one.codes)
         gaps = f"; {len(codes)} codes not judged: {' '.join(codes)}" if codes else ""
         checks = f"; by exact check only: {' '.join(sorted(one.check_only))}" if one.check_only else ""
-        entire = f" ({one.entire:,} not judged at all)" if one.entire else ""
+        n_not = one.dialogues_not_judged
+        entire = f" ({n_not:,} not judged at all)" if n_not else ""
         n = f"{one.dialogues:,} dialogue{'s' * (one.dialogues != 1)}{entire}"
         turns = f"{one.turns:,} agent turn{'s' * (one.turns != 1)}"
         lines.append(f"{language_name(code)}: {n}, {turns}{gaps}{checks}")
@@ -374,13 +370,13 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
 
 
 class CostMeter:
-    """Measures from its creation on. `scoring_s` and `tokens` are added by the run."""
+    """Measures from its creation on. `scoring_s` and `dialogues` are added by the run."""
 
     def __init__(self) -> None:
         self._started_s = time.monotonic()
         self._cpu_before = _cpu_seconds()
         self.scoring_s = 0.0
-        self.dialogues = self.tokens = 0
+        self.dialogues = 0
 
     def summarize(self, detector: Detector) -> dict[str, Any]:
         """The figures for the manifest. Stages are those that the detector tells of; `read_write` is all that
@@ -395,7 +391,7 @@ class CostMeter:
         }
         return {
             "dialogues": self.dialogues,
-            "tokens_scanned": self.tokens,
+            "tokens_scanned": detector.monitor.tokens,
             "seconds": {name: round(value, 3) for name, value in seconds.items()},
             "seconds_all": round(total_s, 3),
             "cpu_seconds": round(_cpu_seconds() - self._cpu_before + detector.monitor.cpu_seconds(), 2),
