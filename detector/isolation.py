@@ -1,7 +1,7 @@
-"""Finds the dialogues that break the process that judges them, so that the others keep their verdicts.
+"""Finds the dialogues that break the process that judges them, so that the others keep their verdicts; what
+such a process answers, also an actor on another machine.
 
-`dialint.detector.watchdog` judges in a worker process, `dialint.app.scoring.cluster` in an actor that may be
-on another machine: both hand `Isolation` a way to try some dialogues.
+`dialint.detector.watchdog` judges in worker processes and hands `judge_isolated` a way to try some dialogues.
 """
 
 from __future__ import annotations
