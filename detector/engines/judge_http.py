@@ -272,7 +272,6 @@ class HttpJudge:
         request = pending.request
         size = sum(len(message["content"]) for message in request.messages)
         while True:
-            started_s = time.monotonic()
             try:
                 completion = await self._complete(
                     request, pending.max_tokens, again=pending.answers > 0, complaint=pending.complaint
@@ -281,9 +280,6 @@ class HttpJudge:
                 if await self._is_given_up(pending, refusal):
                     return None
                 continue
-            finally:
-                seconds = pending.reply.seconds + time.monotonic() - started_s
-                pending.reply = replace(pending.reply, seconds=seconds)
             counted = self._estimate.believe(request.messages, completion.prompt_tokens)
             output_tokens = completion.output_tokens
             if not 0 < output_tokens <= max(pending.max_tokens, len(completion.text.encode())):

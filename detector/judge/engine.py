@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import Any, Protocol
 
 ANSWER_TOKENS = 1500
@@ -63,7 +62,6 @@ class JudgeReply:
     prompt_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
-    seconds: float = 0.0
 
     def after(self, other: JudgeReply) -> JudgeReply:
         return replace(
@@ -130,7 +128,6 @@ def answer_twice(requests: Sequence[JudgeRequest], answer: Answer) -> list[Judge
     Generation would go on where it was cut, so an answer that may be tried again has the room of both tries
     at once; one that has another fault is asked for once more, with what was wrong.
     """
-    started_s = monotonic()
     replies = answer([replace(each, max_tokens=each.max_tokens * min(2, each.answers)) for each in requests])
     faults = {
         index: fault
@@ -145,5 +142,4 @@ def answer_twice(requests: Sequence[JudgeRequest], answer: Answer) -> list[Judge
             del faults[index]
     for index in faults:
         replies[index] = replace(replies[index], text="", failure="E_ANSWER")
-    seconds = (monotonic() - started_s) / max(1, len(requests))
-    return [replace(reply, seconds=seconds) for reply in replies]
+    return replies
