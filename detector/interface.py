@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
@@ -53,7 +53,7 @@ class Monitor:
 
 @dataclass
 class JudgeUsage:
-    """What one process asked and paid. `unquoted` counts errors whose quote was not in the turn, `shortened`
+    """What was asked and paid. `unquoted` counts errors whose quote was not in the turn, `shortened`
     questions that show a turn without its middle, as it does not fit the judge's context."""
 
     questions: int = 0
@@ -66,14 +66,6 @@ class JudgeUsage:
     unquoted: int = 0
     shortened: int = 0
     failures: dict[str, int] = field(default_factory=dict)
-
-    def add(self, other: JudgeUsage) -> None:
-        """Adds what another process, or another call, took."""
-        for each in fields(self):
-            if each.name != "failures":
-                setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
-        for name, n in other.failures.items():
-            self.failures[name] = self.failures.get(name, 0) + n
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,12 +90,10 @@ class DetectorFacts:
     fingerprint: str
     codes: tuple[str, ...]
     info: ReleaseInfo | None
-    judge: JudgeInfo | None = None
 
     @classmethod
     def of(cls, detector: Detector) -> DetectorFacts:
-        codes, judge = tuple(detector.codes), detector.judge_info
-        return cls(detector.release, detector.fingerprint, codes, detector.info, judge)
+        return cls(detector.release, detector.fingerprint, tuple(detector.codes), detector.info)
 
 
 class Detector(Protocol):

@@ -8,8 +8,9 @@ be judged fails alone. Ray starts an actor that died again and gives it its chun
 Plain actors, not Ray Data: its ``map_batches`` forms batches of its own, which would change which dialogues
 go through the model together, and writes its own files, which no journal vouches for.
 
-With ``--judge`` the actors ask it too, each about its own chunks. What a chunk may cost depends on its place
-in the log alone, so the questions are those of one machine; those of an actor that died are asked again.
+With ``--judge`` this process asks it about the chunks that actors have scanned, as it does without a cluster,
+while they scan the next ones: the same questions, and no key travels through Ray, which writes into logs what
+it hands on.
 """
 
 from __future__ import annotations
@@ -27,17 +28,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dialint.app.scoring.judging import judged_detector
-from dialint.app.scoring.options import ClusterConfig, ScoreConfig
+from dialint.app.scoring.options import ClusterConfig
 from dialint.detector.artifacts import TEMPORARY, disk_errors
 from dialint.detector.environment import require_extra
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.ingest.outcomes import Loaded
-from dialint.detector.interface import Detector, DetectorConfig, DetectorFacts, JudgeUsage, Monitor
+from dialint.detector.interface import Detector, DetectorConfig, DetectorFacts, Monitor
 from dialint.detector.isolation import Message, make_message, message_value
-from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
-from dialint.detector.overrides import JudgeContract
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.watchdog import WatchConfig, WatchedDetector
@@ -59,18 +57,17 @@ class ClusterDetector:
     Use it as a context manager: the actors end with it. They end as well when this process dies.
     """
 
+    judge_info = None
+
     def __init__(
         self,
         what: DetectorConfig,
         watch: WatchConfig,
         config: ClusterConfig,
         tell: Callable[[str], None] = lambda _: None,
-        asks: ScoreConfig | None = None,
-        contract: JudgeContract | None = None,
     ) -> None:
         """Connects, starts actors, and waits for the first that has loaded. `tell` is called with lines on
-        dialogues that failed and actors that died. With `asks` the actors ask the judge of these options,
-        under its `contract`; its `judge_concurrency` is that of all actors together.
+        dialogues that failed and actors that died.
 
         Raises:
             ConfigError: ray is not installed, nothing answers at the address, or the cluster has no room.
@@ -92,14 +89,10 @@ class ClusterDetector:
         try:
             self._ray = connect(config, n_cpus, self._stack)
             n_actors = count_actors(self._ray.cluster_resources(), config.actors, n_cpus, n_gpus)
-            if asks is not None:  # all actors together ask as many questions at a time as one machine
-                at_once = max(1, asks.judge.judge_concurrency // n_actors)
-                asks = replace(asks, judge=replace(asks.judge, judge_concurrency=at_once))
             actor = self._ray.remote(Scorer).options(
                 num_cpus=n_cpus, num_gpus=n_gpus, max_restarts=-1, max_task_retries=RETRIES
             )
-            arguments = replace(what, threads=n_cpus), watch, asks, contract
-            self._actors = [actor.remote(*arguments) for _ in range(n_actors)]
+            self._actors = [actor.remote(replace(what, threads=n_cpus), watch) for _ in range(n_actors)]
             facts = self._wait_loaded()
             self.with_log(EMPTY_PROFILE)
         except BaseException:
@@ -107,8 +100,6 @@ class ClusterDetector:
             raise
         self.release, self.fingerprint = facts.release, facts.fingerprint
         self.codes, self.info = facts.codes, facts.info
-        self.judge_info = facts.judge
-        """Its seconds are those of all actors added up."""
 
     def __enter__(self) -> ClusterDetector:
         return self
@@ -130,12 +121,10 @@ class ClusterDetector:
         """The chunks as they are. All but the first `n_done`, which nobody will ask for, are sent to actors
         some chunks before they are yielded."""
         waiting: deque[list[Loaded]] = deque()
-        n_before = 0
         for number, chunk in enumerate(chunks):
             waiting.append(chunk)
             if number >= n_done:
-                self._send([loaded.dialogue for loaded in chunk], all_probabilities, n_before)
-            n_before += len(chunk)
+                self._send([loaded.dialogue for loaded in chunk], all_probabilities)
             while waiting and (number < n_done or len(waiting) > CHUNKS_AHEAD * len(self._actors)):
                 yield waiting.popleft()
         yield from waiting
@@ -148,7 +137,7 @@ class ClusterDetector:
             WorldError: actors died of the chunk, or have no place in the cluster any more.
         """
         if not self._sent:
-            self._send(list(dialogues), all_probabilities, 0)
+            self._send(list(dialogues), all_probabilities)
         try:
             fingerprint, lines, message = self._ray.get(self._sent[0][0])
         except self._ray.exceptions.RayTaskError:
@@ -162,22 +151,17 @@ class ClusterDetector:
         self._sent.popleft()
         for line in lines:
             self._tell(line)
-        verdicts: list[Verdict]
-        verdicts, usage = message_value(message)
+        verdicts: list[Verdict] = message_value(message)
         if fingerprint != self.fingerprint:
             raise ConfigError(
                 "E_CLUSTER",
                 "an actor's release, model or libraries are not those of the others: every node of the "
                 "cluster needs the same dialint, release and processor type (or --precision fp32)",
             )
-        if self.judge_info is not None:
-            self.judge_info.usage.add(usage)
-            self.monitor.add_seconds("judge", usage.seconds)
         return verdicts
 
-    def _send(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> None:
-        """Hand a chunk, which `n_before` dialogues precede, to the actor with the fewest chunks without an
-        outcome."""
+    def _send(self, dialogues: list[Dialogue], all_probabilities: bool) -> None:
+        """Hand a chunk to the actor with the fewest chunks without an outcome."""
         references = [reference for reference, _ in self._sent]
         done = set(
             self._ray.wait(references, num_returns=len(references), timeout=0)[0] if references else ()
@@ -187,7 +171,7 @@ class ClusterDetector:
             load[actor] += reference not in done
         actor = load.index(min(load))
         method = self._actors[actor].verdicts
-        self._sent.append((method.remote(dialogues, all_probabilities, n_before, self._log), actor))
+        self._sent.append((method.remote(dialogues, all_probabilities, self._log), actor))
 
     def _wait_loaded(self) -> DetectorFacts:
         """What the actor says that loads first; raises as `__init__`."""
@@ -285,23 +269,13 @@ def check_reachable(address: str) -> None:
 
 
 class Scorer:
-    """What an actor runs: a detector that is loaded once, and the judge of `asks` with its `contract`, if
-    there is one. Errors are returned as messages, since Ray would wrap what is raised.
+    """What an actor runs: a detector that is loaded once. Errors are returned as messages, since Ray would
+    wrap what is raised."""
 
-    The key of a judge's server comes from this process's environment or from a file on its machine: it never
-    travels through Ray, which writes into logs what it hands on.
-    """
-
-    def __init__(
-        self,
-        what: DetectorConfig,
-        watch: WatchConfig,
-        asks: ScoreConfig | None = None,
-        contract: JudgeContract | None = None,
-    ) -> None:
-        self._what, self._watch, self._asks, self._contract = what, watch, asks, contract
+    def __init__(self, what: DetectorConfig, watch: WatchConfig) -> None:
+        self._what, self._watch = what, watch
         self._detector: Detector | None = None
-        self._facts: DetectorFacts | None = None
+        self._fingerprint = ""
         self._log = EMPTY_PROFILE
         self._lines: list[str] = []
         ray = sys.modules.get("ray")
@@ -310,45 +284,34 @@ class Scorer:
 
     def facts(self) -> Message:
         """The detector's `DetectorFacts`; it is loaded at the first call."""
-        return make_message(self._load)
+        return make_message(lambda: DetectorFacts.of(self._load()))
 
     def verdicts(
-        self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int, log: LogProfile
+        self, dialogues: list[Dialogue], all_probabilities: bool, log: LogProfile
     ) -> tuple[str, list[str], Message]:
-        """The detector's fingerprint, the lines it printed, and a message with the verdicts in order and what
-        the judge took for them. `n_before` dialogues of the log come before these; `log` is its profile."""
+        """The detector's fingerprint before it knows the `log`, the lines it printed, and a message with the
+        verdicts in order."""
 
-        def judge() -> tuple[list[Verdict], JudgeUsage]:
-            self._load()
-            assert self._detector is not None
+        def judge() -> list[Verdict]:
+            detector = self._load()
             if log != self._log:
-                self._detector, self._log = self._detector.with_log(log), log
-            detector = self._detector
-            usage = JudgeUsage()
-            if isinstance(detector, JudgedDetector):
-                detector.n_before, detector.usage = n_before, usage
-            return detector.verdicts(dialogues, all_probabilities=all_probabilities), usage
+                self._detector, self._log = detector.with_log(log), log
+            return self._load().verdicts(dialogues, all_probabilities=all_probabilities)
 
         try:
             message = make_message(judge)
         except MemoryError:
             os._exit(1)
         lines, self._lines[:] = list(self._lines), []
-        return self._facts.fingerprint if self._facts is not None else "", lines, message
+        return self._fingerprint, lines, message
 
-    def _load(self) -> DetectorFacts:
-        if self._facts is None:
-            detector: Detector
+    def _load(self) -> Detector:
+        if self._detector is None:
             if self._watch.dialogue_seconds:
-                detector = WatchedDetector(self._what, self._watch, self._lines.append).ready()
+                self._detector = WatchedDetector(self._what, self._watch, self._lines.append).ready()
             else:
                 from dialint.detector.rollout import load_rollout
 
-                detector = load_rollout(self._what)
-            if self._asks is not None:
-                from dialint.detector.engines.judge_engines import open_judge
-
-                engine = open_judge(self._asks.judge)
-                detector = judged_detector(detector, engine, self._asks, self._contract)
-            self._facts, self._detector = DetectorFacts.of(detector), detector
-        return self._facts
+                self._detector = load_rollout(self._what)
+            self._fingerprint = self._detector.fingerprint
+        return self._detector

@@ -35,17 +35,14 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
     return frozenset(taxonomy.select_codes(names))
 
 
-def judged_detector(
-    inner: Detector, engine: JudgeEngine, config: ScoreConfig, contract: JudgeContract | None = None
-) -> JudgedDetector:
-    """The detector that asks the judge about the codes that are reported; `inner` scans. `contract` is the
-    judge's; without it that of `judge_contract`.
+def judged_detector(inner: Detector, engine: JudgeEngine, config: ScoreConfig) -> JudgedDetector:
+    """The detector that asks the judge about the codes that are reported; `inner` scans.
 
     Raises:
         ConfigError: a contract, guideline or policy that cannot be used, or a judge that cannot be measured.
     """
     options = stage_options(config, inner.taxonomy)
-    contract = contract or judge_contract(engine, config, inner.taxonomy)
+    contract = judge_contract(engine, config, inner.taxonomy)
     overrides = options.overrides.model_copy(update={"judge": contract})
     return JudgedDetector(inner, engine, replace(options, overrides=overrides))
 

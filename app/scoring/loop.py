@@ -30,11 +30,7 @@ from dialint.app.scoring.job import (
     hash_ids,
     lock_job,
 )
-from dialint.app.scoring.judging import (
-    judge_contract,
-    judged_detector,
-    print_notes,
-)
+from dialint.app.scoring.judging import judged_detector, print_notes
 from dialint.app.scoring.object_output import staged_output
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
@@ -58,7 +54,6 @@ from dialint.detector.interface import Detector
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.manifests import MAX_NAME, is_plain
 from dialint.detector.records import Verdict
-from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.tracing import start_tracing
 from dialint.detector.verdict_files import (
     FileFormat,
@@ -105,21 +100,13 @@ def _run(
     """`run` with an output on this machine."""
     if config.out is not None:
         check_out(config.out)
-    is_cluster = config.cluster.cluster is not None and detector is None
-    actors_ask = is_cluster and engine is None and config.judge.judge is not None
     with ExitStack() as stack:
         # Child processes start before the output is locked, so that none inherits the lock of a job that was
         # killed.
         scorer: Detector
-        if is_cluster:
-            contract = None
-            if actors_ask:  # measured here, so that not every actor does it
-                with closing(open_judge(config.judge)) as measured:
-                    contract = judge_contract(measured, config, load_taxonomy(config.detector.taxonomy))
-            asks = config if actors_ask else None
-            scorer = stack.enter_context(
-                ClusterDetector(config.detector, config.watch, config.cluster, print_status, asks, contract)
-            )
+        if config.cluster.cluster is not None and detector is None:
+            cluster = ClusterDetector(config.detector, config.watch, config.cluster, print_status)
+            scorer = stack.enter_context(cluster)
         elif config.watch.dialogue_seconds:
             what, n = detector or config.detector, 1 if detector else count_workers(config.detector)
             scorer = stack.enter_context(WatchedDetector(what, config.watch, print_status, n))
@@ -127,7 +114,7 @@ def _run(
             from dialint.detector.rollout import load_rollout  # with all that a worker needs
 
             scorer = detector or load_rollout(config.detector)
-        if config.judge.judge is not None and not actors_ask:
+        if config.judge.judge is not None:
             judge = stack.enter_context(closing(engine or open_judge(config.judge)))
             scorer = judged_detector(scorer, judge, config)
         if scorer.judge_info is not None:

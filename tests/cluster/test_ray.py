@@ -51,7 +51,6 @@ def make_scorer(folder: Path) -> type:
         def verdicts(self, dialogues: list[Dialogue], *ignored: Any) -> Any:
             import os
 
-            from dialint.detector.interface import JudgeUsage
             from dialint.detector.records import Verdict
 
             ids = [dialogue.id for dialogue in dialogues]
@@ -66,7 +65,7 @@ def make_scorer(folder: Path) -> type:
                 Verdict(dialogue_id=name, release="stub", taxonomy="1", status="scored", quality=100)
                 for name in ids
             ]
-            return self.fingerprint, [], ("done", (made, JudgeUsage()))
+            return self.fingerprint, [], ("done", made)
 
     return FaultyScorer
 

@@ -1,4 +1,4 @@
-"""``dialint score --judge --cluster ray``: actors ask the judge, with the verdicts of one machine."""
+"""``dialint score --judge --cluster ray`` has the questions and verdicts of one machine."""
 
 from __future__ import annotations
 
@@ -69,14 +69,16 @@ def kill_actor(pid: int) -> None:
     os.kill(find_actors(pid)[0], signal.SIGKILL)
 
 
-def test_a_server_that_actors_ask(log: Path, tmp_path: Path, server: tuple[FakeLLM, str]) -> None:
+def test_a_judge_is_asked_about_what_actors_scan(
+    log: Path, tmp_path: Path, server: tuple[FakeLLM, str]
+) -> None:
     llm, url = server
     one, two, three = (tmp_path / f"{name}.jsonl" for name in ("one", "two", "three"))
     score(log, one, url, *BUDGET)
     asked = len(llm.log)
     printed = score(log, two, url, *BUDGET, "--cluster", "ray", "--actors", "2")
     assert two.read_bytes() == one.read_bytes()
-    assert len({request["headers"]["authorization"] for request in llm.log[asked:]}) == 1
+    assert len(llm.log[asked:]) == asked
     manifests = [manifest_of(out)["judge"] for out in (one, two)]
     for name in ("name", "fingerprint", "questions", "tokens", "budget", "unasked"):
         assert manifests[0][name] == manifests[1][name], name
@@ -90,26 +92,3 @@ def test_a_server_that_actors_ask(log: Path, tmp_path: Path, server: tuple[FakeL
     assert len(ids) == len(set(ids)) == 64
     written = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert written == []
-
-
-def test_a_local_judge_in_each_actor(log: Path, tmp_path: Path) -> None:
-    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    options = ("--judge-budget", "130 questions", "--limit", "32", "--judge-precision", "0.9", "--codes=T")
-    options += ("--max-failed", "1")  # the small decoder does not end each answer in its room
-    score(log, one, "local:small_decoder", *options)
-    printed = score(
-        log, two, "local:small_decoder", *options, "--cluster", "ray", "--actors", "2", kill=kill_actor
-    )
-    assert "an actor died" in printed
-    assert one.read_bytes() == two.read_bytes()
-    assert manifest_of(two)["judge"]["questions"] == manifest_of(one)["judge"]["questions"]
-
-
-def test_a_judge_that_actors_cannot_reach_is_one_line(log: Path, tmp_path: Path) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "dialint", "score", str(log), "--judge", "http://127.0.0.1:9/v1", "--cluster", "ray", "--actors", "1"],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert result.returncode == 3
-    assert "is the server running" in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1, result.stderr
