@@ -251,7 +251,7 @@ def summary_table(
     judge: Sequence[str] = (),
 ) -> RenderableType:
     """Findings by code and severity, suggestions by code and what demoted them, the share of dialogues with
-    an S1 or S2, failed and slowest ones. `reading` holds the reader's counts: rejected, duplicates,
+    an S1 or S2, and failed ones. `reading` holds the reader's counts: rejected, duplicates,
     warnings; `notes` are lines about demoted codes, how far the log is from the release's, and the spot check
     that is used, `judge` those about the judge."""
     names = {code: entry.name.en for code, entry in detector.taxonomy.codes.items()}
