@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from dialint.detector.environment import has_gpu
 from dialint.detector.records import Dialogue, Verdict
@@ -193,8 +191,6 @@ class DetectorConfig:
     threads: int = 0
     """CPU threads, and processes that judge at once; 0 for OMP_NUM_THREADS if it is set, else every core this
     process may use."""
-    row_tokens: Annotated[int, Parameter(parse=False)] = 4096
-    """Tokens that go through the model together; no option."""
     policy: tuple[Path, ...] = ()
     """Policy files, for the codes P1 to P4. A dialogue that names a policy is judged by that one; one that
     names none by the only one, or by the one of several that lists most of the tools it calls."""

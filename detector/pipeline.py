@@ -46,8 +46,8 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         ConfigError: a wrong option, or a broken taxonomy file.
     """
     config = config or DetectorConfig()
-    if config.row_tokens < 1 or config.threads < 0:
-        raise ConfigError("E_OPTION", "--row-tokens must be at least 1 and --threads at least 0")
+    if config.threads < 0:
+        raise ConfigError("E_OPTION", "--threads must be at least 0")
     languages = parse_languages(config.languages)
     taxonomy = load_taxonomy(config.taxonomy)
     folder = resolve_release("scan", config.release) if config.release else EMBEDDED
@@ -94,7 +94,7 @@ def _load_engine(release: Release, config: DetectorConfig) -> Engine:
     from dialint.detector.engines import local
 
     torch.set_num_threads(threads)
-    return local.load_engine(release, config.precision, config.row_tokens, config.device)
+    return local.load_engine(release, config.precision, config.device)
 
 
 def score(

@@ -150,7 +150,7 @@ def resolve_precision(wanted: Precision, device: torch.device) -> Literal["fp32"
     return "bf16" if able.get("avx512_bf16") or able.get("amx_bf16") else "fp32"
 
 
-def load_engine(release: Release, precision: Precision, row_tokens: int, device: str) -> LocalEngine:
+def load_engine(release: Release, precision: Precision, device: str) -> LocalEngine:
     """The engine for a verified release.
 
     Raises:
@@ -179,7 +179,7 @@ def load_engine(release: Release, precision: Precision, row_tokens: int, device:
     model.load_state_dict(tensors)
     release.check_vocabulary(model.backbone.get_input_embeddings().num_embeddings)  # type: ignore[arg-type]
     check_equivalence(model, release.info.render.context_tokens)
-    return LocalEngine(model, precision, row_tokens, device)
+    return LocalEngine(model, precision, device=device)
 
 
 def _empty(release: Release) -> ScanModel:

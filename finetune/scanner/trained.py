@@ -113,7 +113,7 @@ def _read_release(folder: Path) -> TrainedScanner:
 
     release = Release(folder)
     info = release.info
-    model = local.load_engine(release, "fp32", 1, "cpu").model
+    model = local.load_engine(release, "fp32", "cpu").model
     own_backbone = any(name.startswith(BACKBONE) for name in release.tensors)
     examples, config = info.training.get("examples"), info.training.get("config")
     return TrainedScanner(

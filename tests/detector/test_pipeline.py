@@ -191,10 +191,10 @@ def test_a_bot_is_at_fault_for_its_own_turn(detector: ReleaseDetector) -> None:
 def test_the_fingerprint_changes_with_options_that_change_scores(tmp_path: Path) -> None:
     folder = tiny.write_release(tmp_path / "r")
     prints = {
-        load_detector(DetectorConfig(release=folder, precision=precision, row_tokens=n)).fingerprint
-        for precision, n in (("fp32", 120), ("bf16", 120), ("fp32", 121), ("fp32", 120))
+        load_detector(DetectorConfig(release=folder, precision=precision)).fingerprint
+        for precision in ("fp32", "bf16", "fp32")
     }
-    assert len(prints) == 3
+    assert len(prints) == 2
 
 
 def test_slices_change_no_verdict_and_hold_few_windows(

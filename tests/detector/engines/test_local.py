@@ -167,7 +167,7 @@ def test_loading_a_release_runs_the_check(tmp_path: Path) -> None:
     config = {**tiny.ENCODER, "model_type": "mpnet", "pad_token_id": 1}
     folder = tiny.write_release(tmp_path / "r", config=config)
     with pytest.raises(ReleaseRefused, match="mpnet"):
-        local.load_engine(Release(folder), "fp32", 256, "cpu")
+        local.load_engine(Release(folder), "fp32", "cpu")
 
 
 @pytest.mark.parametrize("device", ["foo", "cuda:x", "meta", "cuda:999", ""])

@@ -24,7 +24,7 @@ def test_its_scores_are_those_of_torch(tmp_path: Path, history: bool) -> None:
     release = Release(tiny.write_release(tmp_path / "r", info=info))
     items = tiny.windows(info.render)
     engine = OnnxEngine(release, threads=3)
-    wanted = local.load_engine(release, "fp32", 256, "cpu").scan(items)
+    wanted = local.load_engine(release, "fp32", "cpu").scan(items)
     assert max(map(tiny.far, engine.scan(items), wanted)) < 1e-5
     assert engine.n_tokens == sum(map(len, items))
     for item, whole in zip(items, engine.scan(items), strict=True):
@@ -39,7 +39,7 @@ def test_the_embedded_release_says_the_same_in_both() -> None:
         for dialogue in (in_turn(text[: 40 * n], text[: 40 * n][::-1]) for n in (1, 6, 12, 18, 24))
         for window in Renderer(release.info.render, release.tokenizer_json()).render(dialogue)
     ]
-    theirs = local.load_engine(release, "fp32", 4096, "cpu").scan(items)
+    theirs = local.load_engine(release, "fp32", "cpu").scan(items)
     assert max(map(tiny.far, OnnxEngine(release).scan(items), theirs)) < 1e-3
 
 

@@ -66,9 +66,9 @@ def test_each_weight_has_its_form(name: str, form: WeightFormat, kinds: set[torc
 @pytest.mark.parametrize("config", [tiny.ENCODER, tiny.DECODER], ids=["encoder", "decoder"])
 def test_a_release_of_every_form_loads(tmp_path: Path, config: dict[str, Any], form: WeightFormat) -> None:
     folder = tiny.write_release(tmp_path / "r", config)
-    whole = local.load_engine(Release(folder), "fp32", 256, "cpu").model.state_dict()
+    whole = local.load_engine(Release(folder), "fp32", "cpu").model.state_dict()
     repack(folder, form)
-    smaller = local.load_engine(Release(folder), "fp32", 256, "cpu").model.state_dict()
+    smaller = local.load_engine(Release(folder), "fp32", "cpu").model.state_dict()
     for name, weight in whole.items():
         assert smaller[name].shape == weight.shape
         assert float((smaller[name] - weight).abs().max()) <= 0.01 * float(weight.abs().max())
@@ -101,4 +101,4 @@ def test_scales_that_do_not_fit_are_refused(
     folder = tiny.write_release(tmp_path / "r")
     repack(folder, "int8", **changes)
     with pytest.raises(ReleaseRefused, match=why):
-        local.load_engine(Release(folder), "fp32", 256, "cpu")
+        local.load_engine(Release(folder), "fp32", "cpu")
