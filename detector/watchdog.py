@@ -31,9 +31,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, NoReturn
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, NoReturn
 
 from dialint.detector.environment import GC_THRESHOLD, child_environment
 from dialint.detector.errors import ConfigError, WorldError
@@ -67,6 +65,8 @@ PER_CHARACTERS = 100_000
 WALL_FACTOR = 6
 """A worker that waits instead of computing is killed after so many times its limit of wall-clock time."""
 POLL_S = 0.05
+DIALOGUE_MEGABYTES = 2000
+"""Memory that judging may take beside the loaded model; a dialogue that alone takes more is failed."""
 WORKER_MEGABYTES = 1000
 WORTH_LOADING = 64
 """Dialogues of a chunk from which on more workers are loaded, which takes as long as judging some 40."""
@@ -81,22 +81,16 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class WatchConfig:
-    """Limits of time and memory for one dialogue."""
+    """The limit of time for one dialogue."""
 
     dialogue_seconds: float = 20.0
     """Seconds of computing in which a dialogue must be masked, be read, and pass through the model once; as
     many more for each 100 kB of its text. One that takes longer is failed (E_TIMEOUT), the others are judged.
     0 judges without limits, in this process."""
 
-    dialogue_megabytes: Annotated[int, Parameter(parse=False)] = 2000
-    """Memory that judging may take beside the loaded model; a dialogue that alone takes more is failed
-    (E_TIMEOUT)."""
-
     def __post_init__(self) -> None:
-        if not 0 <= self.dialogue_seconds < math.inf or self.dialogue_megabytes < 1:
-            raise ConfigError(
-                "E_OPTION", "--dialogue-seconds must be at least 0, and the megabytes at least 1"
-            )
+        if not 0 <= self.dialogue_seconds < math.inf:
+            raise ConfigError("E_OPTION", "--dialogue-seconds must be at least 0")
 
 
 class WatchedDetector:
@@ -377,8 +371,8 @@ class _Worker:
             limit_s = config.dialogue_seconds * (1 + size / PER_CHARACTERS)
             if computed_s - computed_before > limit_s or waited_s > limit_s * WALL_FACTOR:
                 return WorkerFailure(f"over {round(limit_s, 1):g} seconds", at)
-            if _memory_kib(self._pid) - self._resting_kib > config.dialogue_megabytes * 1000:
-                return WorkerFailure(f"over {config.dialogue_megabytes} MB of memory", at)
+            if _memory_kib(self._pid) - self._resting_kib > DIALOGUE_MEGABYTES * 1000:
+                return WorkerFailure(f"over {DIALOGUE_MEGABYTES} MB of memory", at)
 
     def _receive(self) -> Message | None:
         """The next message; none if the worker is gone."""

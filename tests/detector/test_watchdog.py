@@ -21,8 +21,8 @@ from dialint.detector.records import Dialogue, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.watchdog import WatchConfig, WatchedDetector
 
-QUICK = WatchConfig(dialogue_seconds=0.3, dialogue_megabytes=200)
-PATIENT = WatchConfig(dialogue_seconds=60.0, dialogue_megabytes=200)
+QUICK = WatchConfig(dialogue_seconds=0.3)
+PATIENT = WatchConfig(dialogue_seconds=60.0)
 """For what must not be ended by the clock, however busy the machine is."""
 
 
@@ -90,7 +90,10 @@ def outcome(watched: WatchedDetector, *texts: str) -> str:
 
 
 @pytest.mark.parametrize("poison", POISONS)
-def test_a_dialogue_that_cannot_be_judged_is_failed_and_the_others_are_judged(poison: str) -> None:
+def test_a_dialogue_that_cannot_be_judged_is_failed_and_the_others_are_judged(
+    poison: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchdog, "DIALOGUE_MEGABYTES", 200)
     heard: list[str] = []
     limits = QUICK if poison in ("busy", "asleep") else PATIENT
     with WatchedDetector(Fake(), limits, heard.append) as watched:
@@ -151,8 +154,6 @@ def test_what_cannot_be_loaded_is_said_as_ever(tmp_path: Path) -> None:
         pytest.raises(ReleaseRefused),
     ):
         watched.ready()
-    with pytest.raises(ConfigError):
-        WatchConfig(dialogue_megabytes=0)
     for seconds in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ConfigError):
             WatchConfig(dialogue_seconds=seconds)
