@@ -119,7 +119,7 @@ class ScoreConfig:
     """The LLM that is asked after the scan."""
 
     watch: Annotated[WatchConfig, Parameter(name="*")] = field(default_factory=WatchConfig)
-    """Limits of time and memory for one dialogue."""
+    """The limit of time for one dialogue."""
 
     cluster: Annotated[ClusterConfig, Parameter(name="*")] = field(default_factory=ClusterConfig)
     """Where it is scored, if not in this process."""

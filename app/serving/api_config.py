@@ -57,4 +57,4 @@ class ApiConfig:
     """What scores them."""
 
     watch: Annotated[WatchConfig, Parameter(name="*")] = field(default_factory=WatchConfig)
-    """Limits of time and memory for one dialogue."""
+    """The limit of time for one dialogue."""
