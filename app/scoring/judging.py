@@ -36,25 +36,15 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
 
 
 def judged_detector(inner: Detector, engine: JudgeEngine, config: ScoreConfig) -> JudgedDetector:
-    """The detector that asks the judge about the codes that are reported; `inner` scans.
+    """The detector that asks the judge about the codes that are reported; `inner` scans. A judge without a
+    contract in the overrides and without a stated precision is measured. One that was trained here is asked
+    about the codes that it was trained on.
 
     Raises:
-        ConfigError: a contract, guideline or policy that cannot be used, or a judge that cannot be measured.
+        ConfigError: a contract, guideline or policy that cannot be used, or a judge that gave no usable
+            answers.
     """
-    options = stage_options(config, inner.taxonomy)
-    contract = judge_contract(engine, config, inner.taxonomy)
-    overrides = options.overrides.model_copy(update={"judge": contract})
-    return JudgedDetector(inner, engine, replace(options, overrides=overrides))
-
-
-def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
-    """What the judge may be asked, with the files that the options name. A judge that was trained here is
-    asked about the codes that it was trained on.
-
-    Raises:
-        ConfigError: a contract, guideline or policy that cannot be used.
-    """
-    judge = config.judge
+    judge, taxonomy, threshold = config.judge, inner.taxonomy, None
     overrides = read_overrides(config.detector.overrides)
     if overrides.judge is not None and overrides.judge.prompt != PROMPT_VERSION:
         raise ConfigError(
@@ -62,10 +52,9 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
             f"--overrides {config.detector.overrides}: the judge was measured with {overrides.judge.prompt}, "
             f"and this is {PROMPT_VERSION}",
         )
-    threshold = None
     if judge.judge_precision is not None:  # above 1 it accuses of nothing
         threshold = EVEN if judge.judge_precision >= judge.min_precision else 2.0
-    return StageOptions.of(
+    options = StageOptions.of(
         judge,
         select_codes(config.codes, taxonomy) or taxonomy.codes,
         threshold=threshold,
@@ -74,33 +63,29 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
         overrides=overrides,
         policies=load_policies(config.detector.policy),
     )
+    if threshold is None and overrides.judge is None:
+        overrides = overrides.model_copy(update={"judge": measure_judge(engine, judge, taxonomy)})
+        options = replace(options, overrides=overrides)
+    return JudgedDetector(inner, engine, options)
 
 
-def judge_contract(engine: JudgeEngine, config: ScoreConfig, taxonomy: Taxonomy) -> JudgeContract | None:
-    """The judge's contract: that of the overrides, else the measured one; None where a precision is stated.
-    Measuring reads the sample, once for each model, prompt and options.
-
-    Raises:
-        ConfigError: it gave no usable answers.
-    """
-    options = stage_options(config, taxonomy)
-    if options.threshold is not None or options.overrides.judge is not None:
-        return options.overrides.judge
+def measure_judge(engine: JudgeEngine, judge: JudgeConfig, taxonomy: Taxonomy) -> JudgeContract:
+    """The contract of a judge, which reads the sample for it, once for each model, prompt and options."""
     from dialint.eval.judge_measure import count_prompt_tokens, measured_contract
 
     examples = read_sample()
     policies = load_policies(sorted((SAMPLE / "policies").glob("*.yaml")))
-    own = StageOptions.of(config.judge, taxonomy.codes, policies=policies, guideline=())
+    options = StageOptions.of(judge, taxonomy.codes, policies=policies, guideline=())
 
     def announce() -> None:
         print_status(
             f"judge {engine.name} is not measured yet: it first reads {len(examples)} dialogues with labels "
-            f"(about {count_prompt_tokens(engine, taxonomy, own, examples):,} tokens), once; "
+            f"(about {count_prompt_tokens(engine, taxonomy, options, examples):,} tokens), once; "
             "--judge-precision P states its precision instead"
         )
 
-    kept, precision = home_folder() / "judges", config.judge.min_precision
-    return measured_contract(engine, taxonomy, own, precision, kept, examples, announce)
+    kept = home_folder() / "judges"
+    return measured_contract(engine, taxonomy, options, judge.min_precision, kept, examples, announce)
 
 
 SAMPLE = Path(__file__).parents[1] / "sample"
