@@ -26,7 +26,7 @@ class Progress(Protocol):
 
     def __call__(self, done: int, share: float | None = None, note: str = "", **counts: int) -> None:
         """`done` items are done, those of earlier runs included; `share` of all the work is done, 0 to 1, if
-        it is known; `counts` are further totals of this run, by their names; `note` is shown after them."""
+        it is known; `counts` are further totals, by their names; `note` is shown after them."""
 
 
 @contextmanager
