@@ -259,9 +259,9 @@ def test_a_detector_is_used_by_one_thread_from_its_load_on(
     users: set[str] = set()
     start = WatchedDetector._start
 
-    def note(self: WatchedDetector) -> Any:
+    def note(self: WatchedDetector, place: int = 0) -> Any:
         users.add(threading.current_thread().name)
-        return start(self)
+        return start(self, place)
 
     config = ApiConfig(detector=DetectorConfig(scan="off"))
     with TestClient(create_app(config), headers=bearer()) as api:
