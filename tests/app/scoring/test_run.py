@@ -356,7 +356,12 @@ def test_a_reader_that_yields_other_dialogues_than_before_is_noticed(
     score(log, chunk_size=4, about=STOPPED)
     for gone in (slice(1, None), slice(4)):
         records = [*read(open_logs([str(log)]), ReadConfig(), Counts())][gone]
-        monkeypatch.setattr("dialint.app.scoring.loop.read", lambda *_, found=records: iter(found))
+        monkeypatch.setattr(
+            "dialint.app.scoring.run.read",
+            lambda *given, found=records: (
+                iter(found) if len(given) == 4 else read(*given)
+            ),  # not the profile's
+        )
         with pytest.raises(OutputRefused, match="holds other dialogues"):
             score(log, chunk_size=4)
 
