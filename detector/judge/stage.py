@@ -191,6 +191,11 @@ class JudgedDetector:
             usage=self.usage,
         )
 
+    @property
+    def is_ranked(self) -> bool:
+        """Whether a budget goes to some dialogues first, by all probabilities of the detector inside."""
+        return self.options.budget is not None
+
     def with_log(self, log: LogProfile) -> JudgedDetector:
         self.inner, self._log = self.inner.with_log(log), log
         return self
@@ -211,8 +216,7 @@ class JudgedDetector:
     def _cases(
         self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False
     ) -> list[JudgedDialogue]:
-        is_ranked = self.options.budget is not None
-        verdicts = self.inner.verdicts(dialogues, all_probabilities=all_probabilities or is_ranked)
+        verdicts = self.inner.verdicts(dialogues, all_probabilities=all_probabilities or self.is_ranked)
         kept = {} if all_probabilities else {"probabilities": None}
         return [
             JudgedDialogue(dialogue, verdict.model_copy(update=kept), verdict.expected_errors)
