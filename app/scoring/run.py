@@ -149,11 +149,12 @@ class ScoringRun:
         they go to `check_done` instead."""
         records = read(self.sources, self.config.read, self.counts, keep)
         chunks = split_into_chunks(records, self.config.chunk_size, self.config.limit, note, sizes)
-        detector, all_probabilities = self.detector, self.config.all_probabilities
-        if isinstance(detector, JudgedDetector):
-            detector, all_probabilities = detector.inner, all_probabilities or detector.is_ranked
-        if isinstance(detector, ClusterDetector):  # it begins with chunks before it is asked
-            chunks = detector.send_ahead(chunks, len(sizes), all_probabilities=all_probabilities)
+        inner, all_probabilities = self.detector, self.config.all_probabilities
+        if isinstance(self.detector, JudgedDetector):
+            inner = self.detector.inner
+            all_probabilities = all_probabilities or self.detector.is_ranked
+        if isinstance(inner, ClusterDetector):  # it begins with chunks before it is asked
+            chunks = inner.send_ahead(chunks, len(sizes), all_probabilities=all_probabilities)
         with progress("scoring", quiet=self.config.quiet) as report:
             for number, chunk in enumerate(chunks):
                 if number < len(sizes):
