@@ -41,7 +41,7 @@ def score(
 ) -> str:
     """What the command printed. `kill` is called with its process id when a chunk is committed."""
     command = [
-        sys.executable, "-m", "dialint", "score", str(log), "--out", str(out), "--chunk-size", "8", "--threads", "1",
+        sys.executable, "-m", "dialint", "score", str(log), "--out", str(out), "--chunk-size", "2", "--threads", "1",
         "--judge", judge, *arguments,
     ]  # fmt: skip
     journal = out.with_name(f".{out.stem}.job") / "journal.jsonl"
