@@ -167,9 +167,6 @@ def train_privately(
         answers = evaluate_answers(judge, dev_questions[: config.dev_answers])
         return {"loss": sum(losses) / len(losses), **answers}
 
-    def evaluate(step: int) -> Evaluation:
-        return Evaluation({"of": n_steps, "eval": evaluate_dev()})
-
     loop = TrainingLoop(
         out=config.out,
         job=job,
@@ -178,7 +175,7 @@ def train_privately(
         parameters=weights,
         optimizer=optimizer,
         extra=extra,
-        evaluate=evaluate,
+        evaluate=lambda _: Evaluation({"of": n_steps, "eval": evaluate_dev()}),
         eval_steps=learning.eval_steps,
         eval_last_step=True,
         log_steps=None,
@@ -194,9 +191,10 @@ def train_privately(
         "rate": rate,
         "dialogues": len(rows),
     }
-    seconds = round(loop.state.seconds, 1)
-    figures = {"steps": n_steps, "seconds": seconds, **loop.state.usage, "private": private}
-    return model, {**figures, "last": evaluate_dev()}
+    seconds, last = round(loop.state.seconds, 1), evaluate_dev()
+    return model, {
+        "steps": n_steps, "seconds": seconds, **loop.state.usage, "private": private, "last": last
+    }  # fmt: skip
 
 
 def _rows_by_dialogue(
