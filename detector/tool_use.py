@@ -24,7 +24,19 @@ CACHED_DIALOGUES = 2
 _ERROR_TEXT = re.compile(
     r"error\b|exception\b|traceback \(most|failed\b|unknown (?:action|tool|function)\b", re.IGNORECASE
 )
-_FAILED_STATUS = ("error", "failed", "failure")
+_ERROR_KEYS = ("error", "errors", "fehler", "erreur", "errore", "erro", "ошибка")
+_STATUS_KEYS = ("status", "state", "result", "outcome", "resultado", "estado", "statut")
+_FAILED_STATUS = (
+    "error",
+    "failed",
+    "failure",
+    "rejected",
+    "declined",
+    "refused",
+    "rechazado",
+    "abgelehnt",
+    "refusé",
+)
 
 
 def per_dialogue(function: Callable[[Dialogue], Value]) -> Callable[[Dialogue], Value]:
@@ -121,11 +133,11 @@ def has_failed(result: Turn) -> bool:
     value = parse_result(result.text)
     if not isinstance(value, dict):
         return False
-    status = value.get("status")
+    by_key = {key.casefold(): each for key, each in value.items()}
     return (
-        bool(value.get("error") or value.get("errors"))
-        or value.get("success") is False
-        or (isinstance(status, str) and status.lower() in _FAILED_STATUS)
+        any(by_key.get(key) for key in _ERROR_KEYS)
+        or by_key.get("success") is False
+        or any(str(by_key.get(key)).casefold() in _FAILED_STATUS for key in _STATUS_KEYS)
     )
 
 

@@ -36,6 +36,7 @@ def _act_by_word(column: str) -> dict[str, str]:
 
 ACTS = _words_by_act("tools")
 """The words in the name of a tool that tell the claims of an act, beside the general ones."""
+_WRITES = frozenset[str]().union(_TOOL_NAMES["general"], *ACTS.values())
 _OTHER_ACTS = _words_by_act("other_tools")
 """The first words in the name of a tool that clearly does something else. Any write may be a change."""
 _PEOPLE = frozenset(["human", "humans", "agent", "agents", "supervisor", "operator"])
@@ -58,6 +59,9 @@ PATTERNS = patterns(
 MODE_KEY = PATTERNS.mode_key
 """The argument that tells what a call does."""
 _SENTENCE = re.compile(r"[^.!?\n]++(?:\.(?=\w)[^.!?\n]++)*+[.!?\n]?")
+_STEM = 5
+"""Letters by which words are compared, so that "refund" is "refunded"."""
+_NOTHING = re.compile(r"\bnothing\b", re.IGNORECASE)
 _CONTENT = re.compile(r"\"content\":\s?\"")
 _CONTENT_END = re.compile(r"\"\s?\}")
 _NAME_WORD = re.compile(r"[A-Z]{1,20}(?![a-z])|[A-Z]?[a-z]++|\d++")
@@ -78,12 +82,10 @@ def may_write(name: str) -> bool:
     """Return whether a tool of this name may change something: all may, but those named after reading
     alone."""
     words = name_words(name)
-    return (
-        not words
-        or words[0] not in _TOOL_NAMES["reads"]
-        or words[:2] in (("check", "in"), ("check", "out"))
-        or not {"and", "or"}.isdisjoint(words)
-    )
+    reads = _TOOL_NAMES["reads"]
+    is_read = bool(words) and (words[0] in reads or (words[-1] in reads and words[0] not in _WRITES))
+    is_check = words[:2] in (("check", "in"), ("check", "out"))
+    return not is_read or is_check or not {"and", "or"}.isdisjoint(words)
 
 
 def is_transfer(name: str) -> bool:
@@ -176,10 +178,10 @@ def claims_failed_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
 
 def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Yield the first sentence after a failed write that tells of something as done, before the customer
-    speaks again; where no other write and no later look-up succeeded by then, and the message neither tells
-    of a failure nor of another way. After a write of another tool the sentence must name something of the
-    call. In other languages than English also what the agent says that he has done, where nothing that may
-    write was called.
+    speaks again; where no other write and no later look-up succeeded after it. A trial run counts as failed,
+    and a write that waits for somebody where something is told as ended. Where the message tells of a failure
+    too, or after a write of another tool, the sentence must name something of the call. In other languages
+    than English also what the agent says that he has done, where nothing that may write was called.
     """
     customers = [turn.index for turn in dialogue.turns if turn.role == "customer" and turn.text.strip()]
     uses: dict[int, list[ToolUse]] = {}
@@ -191,12 +193,13 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         failed: ToolUse | None = None
         is_done = False
         for use in uses.get(exchange, ()):
-            is_write = may_write(use.call.name) and not _only_checks(use)
+            is_write, is_trial = may_write(use.call.name), _only_checks(use)
             has_written = has_written or is_write
-            if is_write and is_refused(use):
+            if is_write and (is_refused(use) or is_pending(use) or is_trial):
                 is_known = format_call(use.call) in done or PATTERNS.done_already.search(use.result or "")
-                failed = failed if is_known else use
-            elif not use.failed and (is_write or failed is not None):
+                if not is_known:
+                    failed, is_done = use, is_done and use.call.name in done_tools
+            elif not use.failed and (is_write or (failed is not None and is_refused(failed))):
                 done.add(format_call(use.call))
                 done_tools |= {use.call.name} if is_write else set()
                 is_done = True
@@ -210,36 +213,57 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 continue
             span = _find_done(turn.text, phrases, failed, done_tools)
             if span is not None:
-                why = "no tool was called" if failed is None else f"the call of '{failed.call.name}' failed"
-                yield Hit(turn.index, *span, f"told as done, but {why}", "R3")
+                yield Hit(turn.index, *span, f"told as done, but {_state(failed)}", "R3")
                 break
+
+
+def _state(use: ToolUse | None) -> str:
+    """Return what became of a write."""
+    if use is None:
+        return "no tool was called"
+    state = "failed" if is_refused(use) else "waits for somebody" if is_pending(use) else "changed nothing"
+    return f"the call of '{use.call.name}' {state}"
 
 
 def _find_done(
     text: str, phrases: Phrases, failed: ToolUse | None, done_tools: set[str]
 ) -> tuple[int, int] | None:
-    """Return the offsets of the first sentence that tells of something as done. After a failed call none of a
-    text that tells of a failure, and no sentence that may be of something else."""
+    """Return the offsets of the first sentence that tells of something as done. After a failed call no
+    sentence that may be of something else, and none if another one that tells of a failure is of the call."""
     plain = phrases.read(text)
-    if failed is not None and phrases.pattern("fails").search(plain) is not None:
+    sentences = list(SENTENCE.finditer(plain))
+    tells_failure = [each[0] for each in sentences if failed and phrases.pattern("fails").search(each[0])]
+    if failed is not None and any(_names(failed.call, each) for each in tells_failure):
         return None
-    for sentence in SENTENCE.finditer(plain):
+    for sentence in sentences:
         if "?" in sentence[0] or phrases.find(sentence[0], "phrases" if failed else "DID") is None:
             continue
-        if failed is None or _may_be_of(failed.call, sentence[0], phrases, done_tools):
-            return trim(text, *sentence.span())
+        if failed is not None and (
+            sentence[0] in tells_failure
+            or not _may_be_of(failed.call, sentence[0], phrases, done_tools if not tells_failure else None)
+            or not (is_refused(failed) or PATTERNS.final.search(sentence[0]))
+        ):
+            continue
+        return trim(text, *sentence.span())
     return None
 
 
-def _may_be_of(call: ToolCall, sentence: str, phrases: Phrases, done_tools: set[str]) -> bool:
+def _may_be_of(call: ToolCall, sentence: str, phrases: Phrases, done_tools: set[str] | None) -> bool:
     """Return whether a sentence that tells of something as done may be of this call: it names something of
-    it, or nothing else was done; and what it calls blocked or on its way, the tool may have made so."""
+    it, or nothing else was done; and what it calls blocked or on its way, the tool may have made so. Without
+    `done_tools` it must name something."""
     name = name_words(call.name)
     for state in ("blocked", "sent"):
         if phrases.pattern(state).search(sentence) and _TOOL_NAMES[state].isdisjoint(name):
             return False
-    named = {word for word in (*name, *name_words(str([*call.arguments.values()]))) if len(word) > 2}
-    return done_tools <= {call.name} or not named.isdisjoint(name_words(sentence))
+    return (done_tools is not None and done_tools <= {call.name}) or _names(call, sentence)
+
+
+def _names(call: ToolCall, sentence: str) -> bool:
+    """Return whether a sentence has a word of a call, by the first letters of long ones."""
+    words = (*name_words(call.name), *name_words(str(call.arguments)))
+    named = {word[:_STEM] for word in words if len(word) > 2}
+    return not named.isdisjoint(word[:_STEM] for word in name_words(sentence))
 
 
 def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
@@ -251,7 +275,7 @@ def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
             continue
         for pattern in (PATTERNS.active, PATTERNS.past, PATTERNS.passive):
             match = pattern.search(words)
-            if match is None or PATTERNS.no_claim.search(words, 0, match.end()):
+            if match is None or PATTERNS.no_claim.search(words, 0, match.end()) or _NOTHING.search(words):
                 continue
             groups = match.groupdict()
             if groups.get("was") and PATTERNS.history.search(words, match.end()):
@@ -302,6 +326,11 @@ def _only_checks(use: ToolUse) -> bool:
 def is_refused(use: ToolUse) -> bool:
     """Return whether a call failed, or its result says in words that it was not done."""
     return use.failed or PATTERNS.refused.search(use.result or "") is not None
+
+
+def is_pending(use: ToolUse) -> bool:
+    """Return whether the result of a call says that it waits for somebody."""
+    return PATTERNS.pending.search(use.result or "") is not None
 
 
 def _is_named_after(name: str, act: str, verb: str) -> bool:

@@ -25,8 +25,10 @@ def patterns(section: str, **parts: str) -> Patterns:
     return Patterns(_ENGLISH, section, **parts)
 
 
-SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
-"""A sentence with its end mark and outer blanks; a mark within a word or number ends none."""
+SENTENCE = re.compile(
+    r"[^.!?\n]++(?:(?:[.!?](?=\S)|(?<=\b[DM]r)\.|(?<=\bMrs)\.|(?<=\bMs)\.)[^.!?\n]++)*+[.!?\n]?"
+)
+"""A sentence with its end mark and outer blanks; a mark within a word or number ends none, nor a title's."""
 
 
 def trim(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
