@@ -176,6 +176,17 @@ class Record:
         self.most_times = max(self.most_times, len(minutes))
 
 
+_AMOUNT_TEXT = re.compile(r"(?:[€$£]\s?)?(-?\d{1,7}\.\d{2})(?:\s?(?:€|[A-Z]{3}))?")
+
+
+def as_number(value: JsonValue) -> float | None:
+    """Return a number, or an amount with two digits after the point that is written as a text."""
+    if isinstance(value, str):
+        match = _AMOUNT_TEXT.fullmatch(value)
+        return None if match is None else float(match[1])
+    return value if isinstance(value, int | float) else None
+
+
 @dataclass
 class PairSums:
     """Sums and differences of any two of a set of numbers that grows."""
@@ -331,17 +342,15 @@ class ValueIndex:
                 ),
                 None,
             )
-            price = next((each for name in _MONEY if isinstance(each := value.get(name), int | float)), None)
+            price = next((each for name in _MONEY if (each := as_number(value.get(name))) is not None), None)
             for identifier in {each for each in (own, key) if each is not None}:
                 if price is not None:
                     self.prices[identifier] = round(price * 100)
                 self.records.setdefault(compact(identifier), Record()).add(value)
             for name, each in value.items():
                 if PATTERNS.money_word.search(name):
-                    numbers = each.values() if isinstance(each, dict) else [each]
-                    self.money.update(
-                        abs(round(number * 100)) for number in numbers if isinstance(number, int | float)
-                    )
+                    numbers = map(as_number, each.values() if isinstance(each, dict) else [each])
+                    self.money.update(abs(round(number * 100)) for number in numbers if number is not None)
                 if PATTERNS.rate_word.search(name):
                     for rate in each.values() if isinstance(each, dict) else [each]:
                         if isinstance(rate, int | float):
@@ -351,8 +360,8 @@ class ValueIndex:
 
     def _add_totals(self, objects: Sequence[dict[str, JsonValue]]) -> None:
         for name in _MONEY:
-            values = [each.get(name) for each in objects]
-            self._add_total([round(each * 100) for each in values if isinstance(each, int | float)])
+            values = [as_number(each.get(name)) for each in objects]
+            self._add_total([round(each * 100) for each in values if each is not None])
 
     def _add_total(self, amounts: Sequence[int]) -> None:
         if len(amounts) < 2:
