@@ -35,6 +35,8 @@ MAX_TOKEN = 20
 """Letters of a token that slips are looked for in."""
 MIN_TOKEN, MIN_DIGITS = 4, 6
 """Letters, and digits, of a token that is known without the token beside it."""
+MIN_CODE = 4
+"""Digits of a code."""
 
 
 @check(P3=Evidence(14, 14))
@@ -158,14 +160,18 @@ class _Stated:
 
     def other_token(self, key: str, value: JsonValue) -> str | None:
         """Return the customer's only token that differs by one sign, or by two that changed places, from one
-        in personal data which stands nowhere."""
-        is_value = isinstance(value, str | int) and not isinstance(value, bool)
-        if not is_value or not PATTERNS.personal_key.fullmatch("_".join(name_words(key))):
+        which stands nowhere: in personal data any, elsewhere a code, or one with a digit between two words of
+        his."""
+        is_personal = PATTERNS.personal_key.fullmatch("_".join(name_words(key))) is not None
+        if not isinstance(value, str | int if is_personal else str) or isinstance(value, bool):
             return None
         self._read()
-        tokens = _TOKEN.findall(fold(str(value)))
+        tokens = _TOKEN.findall(fold(_ISO.sub(" ", str(value))))
         for n, token in enumerate(tokens):
             if token in self._tokens or len(token) > MAX_TOKEN:
+                continue
+            n_digits = sum(map(str.isdigit, token))
+            if not (is_personal or n_digits):
                 continue
             for named in self._named:
                 for form in _near_forms(named):
@@ -181,7 +187,11 @@ class _Stated:
                 *((other, each) for each in tokens[n + 1 : n + 2]),
             ]
             is_long = len(token) >= (MIN_DIGITS if token.isdigit() else MIN_TOKEN)
-            if is_long or not self._pairs.isdisjoint(beside):
+            n_beside = len(self._pairs.intersection(beside))
+            if is_personal or n_digits >= MIN_CODE:
+                if is_long or n_beside:
+                    return other
+            elif n_beside > 1:
                 return other
         return None
 
@@ -209,7 +219,7 @@ def _is_slip(token: str, other: str) -> bool:
     else:
         short, long = sorted((token, other), key=len)
         is_near = any(long[:n] + long[n + 1 :] == short for n in range(len(long)))
-    if not is_near or token.isdigit():
+    if not is_near or _DIGITS.search(token):
         return is_near
     plain = [PATTERNS.vowel.sub(r"\1", each) for each in (token, other)]
     return token[0] == other[0] and token[-1] == other[-1] and plain[0] != plain[1]
