@@ -140,12 +140,13 @@ def make_report(
     """
     require_new_files(out)
     started = time.monotonic()
+    results = figures()  # reads the inputs, and refuses one that is not there
     report = {
         "kind": kind,
         "config": {name: value.name if isinstance(value, Path) else value for name, value in options.items()},
         "versions": package_versions("dialint", "numpy", "scipy"),
         "inputs": [file_entry(path) for path in inputs if path is not None],
-        **figures(),
+        **results,
         "seconds": round(time.monotonic() - started, 1),
     }
     if out is not None:

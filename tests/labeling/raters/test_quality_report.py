@@ -16,7 +16,15 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.reports import QualityConfig, measure, quality_figures
+from dialint.labeling.raters.reports import (
+    AgreementConfig,
+    QualityConfig,
+    WatchConfig,
+    agreement,
+    measure,
+    quality_figures,
+    watch,
+)
 
 WHOLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "dialogue")
 SINGLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "turn")
@@ -191,3 +199,16 @@ def test_outputs_are_never_overwritten_and_bad_inputs_named(files: dict[str, Any
     files["annotations"].write_text("\n")
     with pytest.raises(InputRefused, match="no answers"):
         measure(QualityConfig(**only))
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        lambda path: agreement(AgreementConfig(annotations=path)),
+        lambda path: watch(WatchConfig(annotations=path)),
+        lambda path: measure(QualityConfig(annotations=path, dialogues=(str(path),))),
+    ],
+)
+def test_a_table_that_is_not_there_is_refused(report: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputRefused, match="E_PATH"):
+        report(tmp_path / "none.jsonl")
