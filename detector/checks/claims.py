@@ -139,7 +139,9 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
     profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17; in
     development dialogues without results (`has_calls`) 90 of 93. `told_as_done` in the 1,448 dialogues of
-    STAR and tau_bench with a failed write (2026-11-30) 7 of 7, all of them found without it, too.
+    STAR and tau_bench with a failed write (2026-11-30) 7 of 7, all of them found without it, too; since trial
+    runs, writes that wait and tools named noun first count, 15 more in all of STAR, 13 right, the two others
+    mended.
     """
     uses = tool_uses(dialogue)
     if not has_calls(dialogue, context):
