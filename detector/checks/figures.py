@@ -42,8 +42,11 @@ def _amounts(text: str) -> list[tuple[int, int]]:
 
 
 def _numbers(text: str) -> Iterator[int]:
-    """Yield all numbers of a text in hundredths."""
-    yield from (_hundredths(match[0]) for match in PATTERNS.number.finditer(text))
+    """Yield all numbers of a text in hundredths; a whole one may be hundredths itself."""
+    for match in PATTERNS.number.finditer(text):
+        yield _hundredths(match[0])
+        if match[0].isdigit() and len(match[0]) > 2:
+            yield int(match[0])
     yield from (amount for _, amount in _amounts(text))
 
 

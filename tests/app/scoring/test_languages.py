@@ -84,9 +84,9 @@ def test_a_german_dialogue_is_neither_accused_nor_clean(verdicts: dict[str, Verd
     assert verdict.quality is None
     (gap,) = verdict.not_judged
     assert (gap.language, gap.turns) == ("de", (1, 3))
-    assert {"L1", "L2", "U2", "R3"} <= set(gap.codes)
-    assert gap.check_only == ("L4", "T1", "T2", "M2", "M3", "C1", "C2", "V2", "R1")
-    assert {"P1", "P2", "P3"} <= set(gap.codes)  # only a policy could, and there is none
+    assert {"L1", "L2", "U2", "E2"} <= set(gap.codes)
+    assert gap.check_only == ("L4", "T1", "T2", "M2", "M3", "I4", "C1", "C2", "P3", "V2", "R1", "R3")
+    assert {"P1", "P2"} <= set(gap.codes)  # only a policy could, and there is none
     assert [(finding.code, finding.turn) for finding in verdict.findings] == [("M2", 3)]
     assert [(each.code, each.quote) for each in verdict.suggestions] == [("T1", "Sie sind ein Idiot.")]
     told = {turn: {code: p for code, p in row.items() if p} for turn, row in verdict.probabilities.items()}
@@ -111,7 +111,7 @@ def test_codes_that_need_context_need_the_language_of_the_customer_too(verdicts:
     assert told.keys().isdisjoint({"C1", "U2", "C3", "T2", "R1"})
     (gap,) = [gap for gap in verdicts["mixed"].not_judged if 3 in gap.turns]
     assert gap.language == "de"
-    assert {"U2", "P3"} <= set(gap.codes)
+    assert "U2" in gap.codes
     assert {"C1", "T2", "R1"} <= set(gap.check_only)
 
 
@@ -127,7 +127,7 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
     assert (counts["scored"], counts["not_judged"], counts["failed"]) == (3, 1, 0)
     german = counts["languages_not_judged"]["de"]
     assert (german["dialogues"], german["dialogues_not_judged"], german["turns"]) == (2, 1, 5)
-    assert german["check_only"] == ["C1", "C2", "L4", "M2", "M3", "R1", "T1", "T2", "V2"]
+    assert german["check_only"] == ["C1", "C2", "I4", "L4", "M2", "M3", "P3", "R1", "R3", "T1", "T2", "V2"]
     assert counts["findings"]["M2"] == {"S2": 1}
     assert counts["not_judged_with_s1_or_s2"] == 1
 
