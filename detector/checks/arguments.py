@@ -219,7 +219,7 @@ def _is_slip(token: str, other: str) -> bool:
     else:
         short, long = sorted((token, other), key=len)
         is_near = any(long[:n] + long[n + 1 :] == short for n in range(len(long)))
-    if not is_near or _DIGITS.search(token):
+    if not is_near or token.isdigit() or (len(token) >= MIN_TOKEN and _DIGITS.search(token)):
         return is_near
     plain = [PATTERNS.vowel.sub(r"\1", each) for each in (token, other)]
     return token[0] == other[0] and token[-1] == other[-1] and plain[0] != plain[1]
