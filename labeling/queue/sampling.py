@@ -155,10 +155,10 @@ class SamplingConfig:
     project: str
     """The project that gets the tasks."""
     design: Design = "random"
-    """`random`: each dialogue alike. `risk`: by the number of errors that the model expects.
-    `uncertain`: by the entropy of whether there is one at all, by that number averaged over releases, so that
-    a committee that disagrees counts. `stratified`: spread over --by. `audit`: alike among dialogues no
-    release flags."""
+    """`random`: each dialogue alike. `risk`: by the number of errors that the model expects, for which
+    verdicts need --all-probabilities; without them by what is reported. `uncertain`: by the entropy of
+    whether there is one at all, by that number averaged over releases, so that a committee that disagrees
+    counts. `stratified`: spread over --by. `audit`: alike among dialogues no release flags."""
     n: int = 100
     """How many dialogues to sample."""
     by: tuple[Stratum, ...] = ("agent",)
