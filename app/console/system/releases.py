@@ -72,9 +72,8 @@ class ReleaseReport:
         how = self.info.codes.get(code)
         if how is None:
             return _("not covered")
-        if how.scan is None:
-            return _("check")
-        return "–" if how.scan.threshold is None else show_number(how.scan.threshold, "0.00")
+        limit = None if how.scan is None else how.scan.threshold
+        return "–" if limit is None else show_number(limit, "0.00")
 
 
 def list_releases() -> tuple[list[ReleaseEntry], list[DialintError]]:
