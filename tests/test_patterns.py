@@ -129,6 +129,7 @@ LATE = {
     "dialint.detector.policy.evaluate": "'|'.join(map(translate, wild))",  # of fnmatch
     "dialint.detector.policy.reading": "translate(name)",
     "dialint.detector.engines.json_escapes": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
+    "dialint.finetune.decoder.text": "pattern",  # escaped words
     "dialint.labeling.exchange.label_studio": "pattern",  # escaped words with blanks between
 }
 """Modules in which a function compiles what it is handed, and what: the texts of `late_texts`."""

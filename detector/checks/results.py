@@ -31,7 +31,7 @@ _STAGE = re.compile(rf"\b(?:{'|'.join(sorted(_STAGES, key=len, reverse=True))})\
 _NUMBERS = {name: n for n, name in enumerate(DIGIT_NAMES)}
 _COUNT = rf"(?P<n>\d{{1,3}}|{'|'.join(_NUMBERS)})"
 _DIGITS = re.compile(r"\d++")
-_LISTED = re.compile(r"\s*:\s*\w++")
+_LISTED = re.compile(r"(?<!\s)\s*+:\s*+\w++")
 _TOKEN = re.compile(r"\b[A-Za-z]{0,4}\d[A-Za-z\d-]{0,12}\b")
 MAX_KEYS = 60
 """Keys of the results, and things with a price, beyond which they are about too much to be held against a

@@ -158,7 +158,8 @@ def template_writer(folder: Path) -> Writer:
 
     tokenizer = load_folder_tokenizer(folder)
     marks = [re.escape(mark) for mark in tokenizer.get_added_vocab() if not mark.isspace()]
-    typed_mark = re.compile("|".join(sorted(marks, key=len, reverse=True)) or r"(?!)")
+    pattern = "|".join(sorted(marks, key=len, reverse=True)) or r"(?!)"
+    typed_mark = re.compile(pattern)
 
     def write(turns: Sequence[Turn]) -> list[list[int]]:
         messages: list[dict[str, str]] = []
