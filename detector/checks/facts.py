@@ -42,7 +42,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
 
     At most one hit for each turn and code, and one for each value. Silent on dialogues without results of
     tools, unless the log is known to hold them: then ids are traced all the same. An amount that may be a sum
-    of figures of the log is left alone: in dialogues that language models wrote 5 of 17 were wrong.
+    of figures of the log is left alone: in made-up dialogues 5 of 17 hits on such amounts were right.
 
     Read on the once-half of tau_bench (2026-11-23): I2 81 of 82 right; in development dialogues without
     results (`has_calls`) 125 of 141; on the development halves of tau_bench and STAR

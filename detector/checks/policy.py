@@ -98,7 +98,7 @@ def unconfirmed_change(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
         None,
     )
     names = {use.call.name for use in tool_uses(dialogue)}
-    writes = [name for name in names if PATTERNS.changes.fullmatch("".join(name_words(name)[:1]))]
+    writes = [name for name in sorted(names) if PATTERNS.changes.fullmatch("".join(name_words(name)[:1]))]
     if demand is None or not writes:
         return
     clause = Clause(id="yes", text=demand[:MAX_TEXT], code="P1", on=Event(call=("write",)), consent=Consent())
