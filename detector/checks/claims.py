@@ -58,7 +58,9 @@ PATTERNS = patterns(
 )
 MODE_KEY = PATTERNS.mode_key
 """The argument that tells what a call does."""
-_SENTENCE = re.compile(r"[^.!?\n]++(?:\.(?=\w)[^.!?\n]++)*+[.!?\n]?")
+_SENTENCE = re.compile(
+    r"[^.!?\n]++(?:\.(?=\w|\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)[a-z]*\b)[^.!?\n]++)*+[.!?\n]?"
+)
 _STEM = 5
 """Letters by which words are compared, so that "refund" is "refunded"."""
 _NOTHING = re.compile(r"\bnothing\b", re.IGNORECASE)
@@ -86,6 +88,11 @@ def may_write(name: str) -> bool:
     is_read = bool(words) and (words[0] in reads or (words[-1] in reads and words[0] not in _WRITES))
     is_check = words[:2] in (("check", "in"), ("check", "out"))
     return not is_read or is_check or not {"and", "or"}.isdisjoint(words)
+
+
+def names_write(name: str) -> bool:
+    """Return whether the name of a tool has a word of an act."""
+    return not _WRITES.isdisjoint(name_words(name))
 
 
 def is_transfer(name: str) -> bool:
@@ -195,7 +202,7 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         failed: ToolUse | None = None
         is_done = False
         for use in uses.get(exchange, ()):
-            is_write, is_trial = may_write(use.call.name), _only_checks(use)
+            is_write, is_trial = may_write(use.call.name), only_reads(use)
             has_written = has_written or is_write
             if is_write and (is_refused(use) or is_pending(use) or is_trial):
                 is_known = format_call(use.call) in done or PATTERNS.done_already.search(use.result or "")
@@ -317,7 +324,7 @@ def _may_serve(use: ToolUse, act: str, verb: str) -> bool:
     )
 
 
-def _only_checks(use: ToolUse) -> bool:
+def only_reads(use: ToolUse) -> bool:
     """Return whether an argument of a call says that it changes nothing: a check, a search, a trial run."""
     return any(
         MODE_KEY.fullmatch(key) and PATTERNS.read_mode.fullmatch(str(value))
@@ -361,7 +368,7 @@ class _Writes:
             (place, use)
             for place, use in enumerate(uses)
             if may_write(use.call.name)
-            and not _only_checks(use)
+            and not only_reads(use)
             and (act == "any" or _may_serve(use, act, verb))
         ]
         self._places = [place for place, _ in self._fitting]
