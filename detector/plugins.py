@@ -90,7 +90,7 @@ OWN: dict[str, dict[str, str]] = {
         "wrong_sum": f"{CHECKS}.figures:wrong_sum",
         "misread_figure": f"{CHECKS}.figures:misread_figure",
         "miscopied_argument": f"{CHECKS}.arguments:miscopied_argument",
-        "other_than_agreed": f"{CHECKS}.arguments:other_than_agreed",
+        "other_than_agreed": f"{CHECKS}.agreement:other_than_agreed",
     },
     "dialint.judges": {
         "local": "dialint.detector.engines.judge_local:open_judge",

@@ -4,10 +4,8 @@ numbered place, a sum, a share."""
 from __future__ import annotations
 
 import re
-from calendar import monthrange
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import date
-from itertools import product
+from collections.abc import Iterator
+from itertools import combinations
 from math import isclose
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
@@ -17,12 +15,14 @@ from dialint.detector.checks.quantities import (
     STEM,
     Field,
     Kind,
+    Known,
     Quantities,
+    day_of_year,
     fields,
     hundredths,
+    is_told,
     plain,
     quantities,
-    same_time,
     show,
 )
 from dialint.detector.checks.words import patterns, sentences
@@ -30,25 +30,24 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses
 
 PATTERNS = patterns("figures")
-MAX_KNOWN = 200
-"""Numbers of a dialogue beyond which too much follows from them."""
-MAX_MONEY = 40
-"""Amounts likewise."""
+MIN_FIGURE, MAX_TOLD = 100_000, 8
+"""Least whole figure, in hundredths, that is an amount without a currency, and figures of a sentence that are
+read."""
 MAX_FIELDS = 400
 """Fields of the results of a dialogue, likewise."""
 KINDS = ("day", "time", "clock", "money", "percent", "minutes", "days", "months")
 """Kinds of which a message means that of a result, beside the numbers of things."""
 ROUNDED_KINDS = ("minutes", "days", "money")
-MAX_RATIO, MAX_DAYS = 3, 62
+MAX_RATIO, MAX_DAYS, MAX_MINUTES = 3, 62, 180
 """How far what is misread is from what was returned."""
 
 
 @check(I4=Evidence())
 def misread_figure(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a day, a time, an amount, a percentage, a span or a count that stands nowhere in the log and follows
-    from nothing in it, in a message that leaves out the only one of its kind that tools had just returned, or
-    the only one of theirs that its words name; and the number of a thing that has another ("gate 4"). The
-    first of a turn.
+    """Find a day, a time, an amount, a percentage, a span or a count that stands nowhere in the log and
+    follows from nothing in it, in a message that leaves out the only one of its kind that tools had just
+    returned, or the only one of theirs that its words name; and the number of a thing that has another ("gate
+    4"). The first of a turn.
 
     A suggestion: no hit on real dialogues (all of tau_bench and STAR, 2026-11-30).
     """
@@ -103,8 +102,8 @@ class _Act:
         return own
 
     def contradict(self, words: Quantities, told: Quantities) -> str | None:
-        """Return why a sentence tells what a call asked for, or what the customer asked whether it is so, where the
-        result has another in its place that the message leaves out."""
+        """Return why a sentence tells what a call asked for, or what the customer asked whether it is so,
+        where the result has another in its place that the message leaves out."""
         for sent, own in self._uses:
             for field in own:
                 asked = {each.value for each in sent if each.kind == field.kind and each.stems & field.stems}
@@ -115,7 +114,7 @@ class _Act:
                     and asked & words.get(field.kind, frozenset())
                     and sum(each.kind == field.kind and each.stems == field.stems for each in own) == 1
                 ):
-                    return f"the tool returned {show(field.kind, field.value)} where {show(field.kind, *asked)} was asked"
+                    return _instead(field, *asked)
         for kind in words:
             values = {field.value for field in self.fields if field.kind == kind}
             if (kind == "money" or kind.startswith("count")) and len(values) == 1:
@@ -123,8 +122,12 @@ class _Act:
                 sent_values = {each.value for sent, _ in self._uses for each in sent}
                 repeated = words[kind] & self._asked.get(kind, frozenset()) - values - sent_values
                 if repeated and not is_told(other, told):
-                    return f"the tool returned {show(kind, other.value)} where {show(kind, min(repeated))} was asked"
+                    return _instead(other, min(repeated))
         return None
+
+
+def _instead(field: Field, asked: int) -> str:
+    return f"the tool returned {show(field.kind, field.value)} where {show(field.kind, asked)} was asked"
 
 
 def _misread(words: str, told: Quantities, known: Known, act: _Act, returned: list[Field]) -> str | None:
@@ -154,10 +157,13 @@ def _misread(words: str, told: Quantities, known: Known, act: _Act, returned: li
 
 
 def _is_other(kind: Kind, unknown: set[int], others: set[int]) -> bool:
-    """Return whether some figures may be others misread: days of a season, amounts and spans of a size, and no
-    span that is another rounded."""
+    """Return whether some figures may be others misread: days of a season, amounts and spans of a size, and
+    no span that is another rounded."""
+    if kind in ("time", "clock"):
+        gaps = {(one - other) % 720 for one in unknown for other in others}
+        return min(min(gap, 720 - gap) for gap in gaps) <= MAX_MINUTES
     if kind == "day":
-        days = [_ordinal(value) for value in unknown | others]
+        days = [day_of_year(value) for value in unknown | others]
         return max(days) - min(days) <= MAX_DAYS
     if kind in ROUNDED_KINDS:
         small, large = min(unknown | others), max(unknown | others)
@@ -165,169 +171,24 @@ def _is_other(kind: Kind, unknown: set[int], others: set[int]) -> bool:
     return True
 
 
-def by_kind(fields: Iterable[Field]) -> dict[Kind, set[int]]:
-    """Return the values of fields by their kinds."""
-    kinds = dict[Kind, set[int]]()
-    for field in fields:
-        kinds.setdefault(field.kind, set()).add(field.value)
-    return kinds
-
-
-def is_told(field: Field, told: Mapping[Kind, Collection[int]]) -> bool:
-    """Return whether a message tells a quantity of a result, in any form."""
-    kind, value = field.kind, field.value
-    numbers = told.get("number", ())
-    if kind == "day":
-        return value in told.get(kind, ()) or value % 100 * 100 in numbers
-    if kind in ("time", "clock"):
-        hours = {value // 60 * 100, value // 60 % 12 * 100} if value % 60 == 0 else set[int]()
-        return same_time(kind, value, told) or not hours.isdisjoint(numbers)
-    if kind in ("minutes", "days", "months"):
-        return value in told.get(kind, ())
-    if value % 100 == 0 and value // 100 in told.get(kind, ()):  # in cents
-        return True
-    return value in told.get(kind, ()) or value * (100 if kind.startswith("count") else 1) in numbers
-
-
-class Known:
-    """What the dialogue so far has named, and what follows from it."""
-
-    def __init__(self) -> None:
-        self._unread = list[str]()
-        self._found: dict[Kind, set[int]] = {}
-
-    def add(self, text: str) -> None:
-        """Take up a text."""
-        self._unread.append(text)
-
-    def add_fields(self, fields: list[Field]) -> None:
-        """Take up the fields of a result."""
-        for field in fields:
-            self._of(field.kind).add(field.value)
-
-    def has(self, kind: Kind, value: int) -> bool:
-        """Return whether a quantity of this kind is known."""
-        self._read()
-        return value in self._of(kind)
-
-    def _of(self, kind: Kind) -> set[int]:
-        return self._found.setdefault(kind, set())
-
-    def _read(self) -> None:
-        for text in self._unread:
-            for kind, values in quantities(text).items():
-                self._of(kind).update(values)
-        self._unread.clear()
-
-    def explains(self, kind: Kind, value: int, told: Quantities) -> bool:
-        """Return whether a quantity is known, or follows from what is known and what its turn tells."""
-        self._read()
-        numbers = self._of("number")
-        if value in self._of(kind) or len(numbers) > MAX_KNOWN:
-            return True
-        if kind.startswith("number of"):
-            return False
-        if kind == "day":
-            return self._has_day(value, told)
-        if kind in ("time", "clock"):
-            return self._has_time(kind, value, told)
-        if kind in ("minutes", "days"):
-            units = (1, 60) if kind == "minutes" else (1440, 10080)
-            if kind == "days" and value // 1440 in self._distances():
-                return True
-            return any(value // n * 100 in numbers for n in units if value % n == 0)
-        if kind == "months":
-            return value * 100 in numbers or (value % 12 == 0 and value // 12 * 100 in numbers)
-        if kind == "percent":
-            return value in numbers or 10_000 - value in numbers
-        return self._makes(value, told)
-
-    def _distances(self) -> set[int]:
-        """Return the numbers of days between known ones."""
-        days = {_ordinal(day) for day in self._of("day")}
-        return {abs(one - other) + more for one in days for other in days for more in (0, 1)}
-
-    def _has_day(self, value: int, told: Quantities) -> bool:
-        if value % 100 in self._of("day of month") or value % 100 == monthrange(2026, value // 100)[1]:
-            return True
-        if told.get("days"):  # from today
-            return True
-        if any(abs(_ordinal(day) - _ordinal(value)) == 1 for day in self._of("day").intersection(told.get("day", ()))):
-            return True  # nights on end
-        days = [n // 1440 for n in self._of("days")]
-        spans = {n + more for n in days for more in range(-1, 2 * (n // 5) + 4)}  # of working days, too
-        for known in self._of("day").union(told.get("day", ())) - {value}:
-            first, day = (_ordinal(each) for each in (known, value))
-            if any((first + sign * n - day) % 365 == 0 for n in spans for sign in (1, -1)):
-                return True
-            if known % 100 == value % 100 and (value - known) // 100 % 12 in self._of("months"):
-                return True
-        return False
-
-    def _has_time(self, kind: Kind, value: int, told: Quantities) -> bool:
-        known = {name: self._of(name) for name in ("time", "clock", "hour")}
-        spans = {0, *self._of("minutes"), *told.get("minutes", ())}
-        beside = {name: told.get(name, frozenset()) - {value} for name in known}
-        return any(
-            same_time(kind, (value + sign * n) % 1440, times) for n in spans for sign in (1, -1) for times in (known, beside)
-        )
-
-    def _makes(self, value: int, told: Quantities) -> bool:
-        """Return whether an amount is a number, or a sum, a difference, a multiple or a share of amounts."""
-        numbers = self._of("number")
-        if value == 0 or not numbers.isdisjoint({value, value * 100, value / 100}):
-            return True
-        if any(abs(each - value) < 100 for each in self._of("money") if value % 100 == 0):
-            return True
-        money = self._of("money") | set(told.get("money", ())) - {value, 0}
-        if len(money) > MAX_MONEY:
-            return True
-        counts = {n // 100 for n in numbers | set(told.get("number", ())) if n % 100 == 0 and n <= 10_000} - {0, 1}
-        counts.update(range(2, 13))
-        parts = money | {n for n in numbers if n >= 1000}
-        rates = self._of("percent") | set(told.get("percent", ()))
-        multiples = money | {n * each for n in counts for each in money}
-        sums = multiples | {each + other for each in multiples for other in parts}
-        sums |= {abs(each - other) for each in multiples for other in parts}
-        if value in sums or any(value * n in money for n in counts) or any(value - each in sums for each in money):
-            return True
-        return any(
-            abs(each * rate - 10_000 * value) <= 5_000
-            for each in sums
-            for percent in rates
-            for rate in (percent, 10_000 - percent, 10_000 + percent)
-        )
-
-    def has_share(self, amount: int, percent: int, text: str) -> bool:
-        """Return whether an amount is known, or so many per cent of a number or of a sum of two, or what they
-        leave or come to; those of the `text` that tells it included."""
-        self._read()
-        numbers = self._of("number") | set(quantities(text).get("number", ()))
-        if amount in self._of("number") or len(numbers) > MAX_KNOWN:
-            return True
-        totals = numbers.union(one + other for one, other in product(numbers - {amount}, repeat=2))
-        shares = (percent, 10_000 - percent, 10_000 + percent)
-        near = max(100, amount // 100)
-        return any(abs(n * share / 10_000 - amount) <= near for n in totals for share in shares)
-
-
-def _ordinal(day: int) -> int:
-    """Return the number of a day in a year of 365."""
-    return date(2026, day // 100, min(day % 100, monthrange(2026, day // 100)[1])).toordinal()
-
-
 @check(I4=Evidence())
 def wrong_sum(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a number of things at a price each whose total in the same sentence is another one, and an amount
-    told as so many per cent which is that share of no number before it; a total with tax, a fee or a discount
-    beside it, or one that is rounded, is left alone."""
+    """Find a number of things at a price each whose total in the same sentence is another one, an amount told
+    as so many per cent which is that share of no number before it, and one that follows from nothing, but is
+    a digit off a sum, a difference or a multiple of two amounts of its sentence; a total with tax, a fee or a
+    discount beside it, or one that is rounded, is left alone."""
     known = Known()
     for text in dialogue.sources:
         known.add(text)
     for turn in dialogue.turns:
         for start, end in statements(turn.text) if turn.role in JUDGED_ROLES else ():
             words = turn.text[start:end]
-            if (why := _wrong_product(words) or _wrong_share(words, turn.text, known)) is not None:
+            why = (
+                _wrong_product(words)
+                or _wrong_share(words, turn.text, known)
+                or _slipped_sum(words, turn.text, known)
+            )
+            if why is not None:
                 yield Hit(turn.index, start, end, why)
                 break
         known.add(turn.text)
@@ -351,6 +212,42 @@ def _wrong_share(words: str, text: str, known: Known) -> str | None:
     if known.has_share(amount, percent, text):
         return None
     return f"no number before it has {amount / 100:g} as its share of {percent / 100:g} %"
+
+
+def _slipped_sum(words: str, text: str, known: Known) -> str | None:
+    if len(PATTERNS.number.findall(words)) < 2:
+        return None
+    told = quantities(words)
+    exact = {n for n in told.get("number", ()) if n % 100 or n >= MIN_FIGURE}
+    figures = sorted(exact.union(told.get("money", ())))
+    if not 2 <= len(figures) <= MAX_TOLD or PATTERNS.rounded.search(words):
+        return None
+    counts = [n // 100 for n in told.get("number", ()) if n % 100 == 0 and 200 <= n <= 100_000]
+    beside = {**quantities(text), "money": frozenset(told.get("money", ())) | told.get("number", frozenset())}
+    for value in figures:
+        rest = [each for each in figures if each != value]
+        sums = {(each, "+", other): each + other for each, other in combinations(rest, 2)}
+        sums |= {(other, "-", each): other - each for each, other in combinations(rest, 2)}
+        if value == figures[-1]:
+            sums |= {(each, "times", n * 100): each * n for each in rest for n in counts if n * 100 != value}
+        slips = {parts: total for parts, total in sums.items() if _is_digit_off(total, value)}
+        if len({*slips.values()}) == 1 and not known.explains("money", value, beside):
+            (one, sign, other), total = next(iter(slips.items()))
+            return f"{one / 100:g} {sign} {other / 100:g} are {total / 100:g}"
+    return None
+
+
+def _is_digit_off(one: int, other: int) -> bool:
+    """Return whether two numbers of four digits or more differ in one, or in two that changed places."""
+    a, b = str(one), str(other)
+    places = [n for n in range(len(a)) if a[n] != b[n]] if len(a) == len(b) else []
+    is_swap = (
+        len(places) == 2
+        and places[1] == places[0] + 1
+        and a[places[0]] == b[places[1]]
+        and a[places[1]] == b[places[0]]
+    )
+    return len(a) > 3 and (len(places) == 1 or is_swap)
 
 
 def _value(text: str) -> float:

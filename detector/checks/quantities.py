@@ -1,15 +1,20 @@
-"""Days, times, amounts, spans and counts in text of English, German, Spanish, French and Russian, and in JSON.
+"""Days, times, amounts, spans and counts in text of English, German, Spanish, French and Russian, and in
+JSON.
 
-A text is read without accents, in lower case, with numbers in words as digits. Amounts and percentages count in
-hundredths, times in minutes since midnight, spans in minutes or months, and a day is ``100 * month + day``.
+A text is read without accents, in lower case, with numbers in words as digits. Amounts and percentages count
+in hundredths, times in minutes since midnight, spans in minutes or months, and a day is ``100 * month +
+day``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from calendar import monthrange
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
+from itertools import product
 
 from pydantic import JsonValue
 
@@ -42,10 +47,15 @@ _EPOCH = 10**9
 MAX_TEXT = 400
 """Characters of a result's field that are read."""
 STEM = 5
+MAX_KNOWN = 200
+"""Numbers of a dialogue beyond which too much follows from them."""
+MAX_MONEY = 40
+"""Amounts likewise."""
 
 Kind = str
-"""``day``, ``day of month``, ``month``, ``weekday``, ``time``, ``clock`` (a time in either half of the day), ``hour`` (a number
-that may be one), ``money``, ``percent``, ``minutes``, ``days`` (in minutes), ``months``, ``number``, ``count of STEM``, or ``number of WORD`` ("gate 4")."""
+"""``day``, ``day of month``, ``month``, ``weekday``, ``time``, ``clock`` (a time in either half of the day),
+``hour`` (a number that may be one), ``money``, ``percent``, ``minutes``, ``days`` (in minutes), ``months``,
+``number``, ``count of STEM``, or ``number of WORD`` ("gate 4")."""
 Quantities = Mapping[Kind, frozenset[int]]
 
 
@@ -76,7 +86,7 @@ def _digits(match: re.Match[str]) -> str:
             current = max(current, 1) * (100 if word == "hundred" else 1000)
             total, current = (total + current, 0) if word == "thousand" else (total, current)
         else:
-            current += NUMBER_WORDS.get(word, 0)
+            current += _number(word)
     last = match["ordinal"] or match["alone"]
     return f"{total + current + _ORDINALS[last]}th" if last else str(total + current)
 
@@ -87,7 +97,9 @@ def _clock(match: re.Match[str]) -> str:
         return match[0]
     if match["sharp"]:
         return f"{hour}:00"
-    minutes = {"half": 30, "quarter": 15, "twenty-five": 25}.get(match["minutes"]) or _number(match["minutes"])
+    minutes = {"half": 30, "quarter": 15, "twenty-five": 25}.get(match["minutes"]) or _number(
+        match["minutes"]
+    )
     of_day = hour * 60 + (minutes if match["side"] == "past" else -minutes)
     return f"{of_day // 60 or 12}:{of_day % 60:02}"
 
@@ -118,7 +130,12 @@ def _read(text: str) -> Iterator[tuple[Kind, int]]:
     for match in PATTERNS.time.finditer(text):
         hour, minute = int(match["hour"] or match["whole"] or match["sharp"]), int(match["minute"] or 0)
         half = match["half"] or match["its_half"]
-        is_exact = half or match["seconds"] or match[0].startswith("0") or text[match.start() - 1 : match.start()] == "t"
+        is_exact = (
+            half
+            or match["seconds"]
+            or match[0].startswith("0")
+            or text[match.start() - 1 : match.start()] == "t"
+        )
         is_open = hour <= 12 and not is_exact
         hour = hour % 12 + (12 if half in "pP" else 0) if half and hour <= 12 else hour
         if hour <= 24 and minute < 60:
@@ -171,7 +188,8 @@ def count_of(word: str) -> Kind:
 
 
 def same_time(kind: Kind, minute: int, known: Mapping[Kind, Collection[int]]) -> bool:
-    """Return whether a time is one of the known ones, on the dial if the half of the day is open in either."""
+    """Return whether a time is one of the known ones, on the dial if the half of the day is open in
+    either."""
     turn = 1440 if kind == "time" else 720
     return any((each - minute) % turn == 0 for each in known.get("time", ())) or any(
         (each - minute) % 720 == 0 for name in ("clock", "hour") for each in known.get(name, ())
@@ -199,8 +217,8 @@ _KINDS: dict[str, str] = {
 
 
 def fields(value: JsonValue) -> Iterator[Field]:
-    """Yield the quantities of the fields of a JSON value, those of lists each; a value that is no object has no
-    name."""
+    """Yield the quantities of the fields of a JSON value, those of lists each; a value that is no object has
+    no name."""
     objects = [*objects_of(value)] or [("", {"": value})]
     for key, each in objects:
         for name, field in each.items():
@@ -242,3 +260,167 @@ def _quantities_of(names: tuple[str, ...], value: JsonValue) -> Iterator[tuple[K
 
 
 _GENERIC = {word[:STEM] for word in read_words("generic_fields")}
+
+
+def by_kind(fields: Iterable[Field]) -> dict[Kind, set[int]]:
+    """Return the values of fields by their kinds."""
+    kinds = dict[Kind, set[int]]()
+    for field in fields:
+        kinds.setdefault(field.kind, set()).add(field.value)
+    return kinds
+
+
+def is_told(field: Field, told: Mapping[Kind, Collection[int]]) -> bool:
+    """Return whether a message tells a quantity of a result, in any form."""
+    kind, value = field.kind, field.value
+    numbers = told.get("number", ())
+    if kind == "day":
+        return value in told.get(kind, ()) or value % 100 * 100 in numbers
+    if kind in ("time", "clock"):
+        hours = {value // 60 * 100, value // 60 % 12 * 100} if value % 60 == 0 else set[int]()
+        return same_time(kind, value, told) or not hours.isdisjoint(numbers)
+    if kind in ("minutes", "days", "months"):
+        return value in told.get(kind, ())
+    if value % 100 == 0 and value // 100 in told.get(kind, ()):  # in cents
+        return True
+    return value in told.get(kind, ()) or value * (100 if kind.startswith("count") else 1) in numbers
+
+
+class Known:
+    """What the dialogue so far has named, and what follows from it."""
+
+    def __init__(self) -> None:
+        self._unread = list[str]()
+        self._found: dict[Kind, set[int]] = {}
+
+    def add(self, text: str) -> None:
+        """Take up a text."""
+        self._unread.append(text)
+
+    def add_fields(self, fields: list[Field]) -> None:
+        """Take up the fields of a result."""
+        for field in fields:
+            self._of(field.kind).add(field.value)
+
+    def has(self, kind: Kind, value: int) -> bool:
+        """Return whether a quantity of this kind is known."""
+        self._read()
+        return value in self._of(kind)
+
+    def _of(self, kind: Kind) -> set[int]:
+        return self._found.setdefault(kind, set())
+
+    def _read(self) -> None:
+        for text in self._unread:
+            for kind, values in quantities(text).items():
+                self._of(kind).update(values)
+        self._unread.clear()
+
+    def explains(self, kind: Kind, value: int, told: Quantities) -> bool:
+        """Return whether a quantity is known, or follows from what is known and what its turn tells."""
+        self._read()
+        numbers = self._of("number")
+        if value in self._of(kind) or len(numbers) > MAX_KNOWN:
+            return True
+        if kind.startswith("number of"):
+            return False
+        if kind == "day":
+            return self._has_day(value, told)
+        if kind in ("time", "clock"):
+            return self._has_time(kind, value, told)
+        if kind in ("minutes", "days"):
+            units = (1, 60) if kind == "minutes" else (1440, 10080)
+            if kind == "days" and value // 1440 in self._distances():
+                return True
+            return any(value // n * 100 in numbers for n in units if value % n == 0)
+        if kind == "months":
+            return value * 100 in numbers or (value % 12 == 0 and value // 12 * 100 in numbers)
+        if kind == "percent":
+            return value in numbers or 10_000 - value in numbers
+        return self._makes(value, told)
+
+    def _distances(self) -> set[int]:
+        """Return the numbers of days between known ones."""
+        days = {day_of_year(day) for day in self._of("day")}
+        return {abs(one - other) + more for one in days for other in days for more in (0, 1)}
+
+    def _has_day(self, value: int, told: Quantities) -> bool:
+        if value % 100 in self._of("day of month") or value % 100 == monthrange(2026, value // 100)[1]:
+            return True
+        if told.get("days"):  # from today
+            return True
+        if any(
+            abs(day_of_year(day) - day_of_year(value)) == 1
+            for day in self._of("day").intersection(told.get("day", ()))
+        ):
+            return True  # nights on end
+        days = [n // 1440 for n in self._of("days")]
+        spans = {n + more for n in days for more in range(-1, 2 * (n // 5) + 4)}  # of working days, too
+        for known in self._of("day").union(told.get("day", ())) - {value}:
+            first, day = (day_of_year(each) for each in (known, value))
+            if any((first + sign * n - day) % 365 == 0 for n in spans for sign in (1, -1)):
+                return True
+            if known % 100 == value % 100 and (value - known) // 100 % 12 in self._of("months"):
+                return True
+        return False
+
+    def _has_time(self, kind: Kind, value: int, told: Quantities) -> bool:
+        known = {name: self._of(name) for name in ("time", "clock", "hour")}
+        spans = {0, *self._of("minutes"), *told.get("minutes", ())}
+        beside = {name: told.get(name, frozenset()) - {value} for name in known}
+        return any(
+            same_time(kind, (value + sign * n) % 1440, times)
+            for n in spans
+            for sign in (1, -1)
+            for times in (known, beside)
+        )
+
+    def _makes(self, value: int, told: Quantities) -> bool:
+        """Return whether an amount is a number, or a sum, a difference, a multiple or a share of amounts."""
+        numbers = self._of("number")
+        if value == 0 or not numbers.isdisjoint({value, value * 100, value / 100}):
+            return True
+        if any(abs(each - value) < 100 for each in self._of("money") if value % 100 == 0):
+            return True
+        money = self._of("money") | set(told.get("money", ())) - {value, 0}
+        if len(money) > MAX_MONEY:
+            return True
+        counts = {n // 100 for n in numbers | set(told.get("number", ())) if n % 100 == 0 and n <= 10_000} - {
+            0,
+            1,
+        }
+        counts.update(range(2, 13))
+        parts = money | {n for n in numbers if n >= 1000}
+        rates = self._of("percent") | set(told.get("percent", ()))
+        multiples = money | {n * each for n in counts for each in money}
+        sums = multiples | {each + other for each in multiples for other in parts}
+        sums |= {abs(each - other) for each in multiples for other in parts}
+        if (
+            value in sums
+            or any(value * n in money for n in counts)
+            or any(value - each in sums for each in money)
+        ):
+            return True
+        return any(
+            abs(each * rate - 10_000 * value) <= 5_000
+            for each in sums
+            for percent in rates
+            for rate in (percent, 10_000 - percent, 10_000 + percent)
+        )
+
+    def has_share(self, amount: int, percent: int, text: str) -> bool:
+        """Return whether an amount is known, or so many per cent of a number or of a sum of two, or what they
+        leave or come to; those of the `text` that tells it included."""
+        self._read()
+        numbers = self._of("number") | set(quantities(text).get("number", ()))
+        if amount in self._of("number") or len(numbers) > MAX_KNOWN:
+            return True
+        totals = numbers.union(one + other for one, other in product(numbers - {amount}, repeat=2))
+        shares = (percent, 10_000 - percent, 10_000 + percent)
+        near = max(100, amount // 100)
+        return any(abs(n * share / 10_000 - amount) <= near for n in totals for share in shares)
+
+
+def day_of_year(day: int) -> int:
+    """Return the number of a day in a year of 365."""
+    return date(2026, day // 100, min(day % 100, monthrange(2026, day // 100)[1])).toordinal()

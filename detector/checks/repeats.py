@@ -165,7 +165,7 @@ def _calls_for_more(reply: str, earlier: str, is_later: bool) -> bool:
 MAX_COMPARED = 100
 """Different texts with the same values that a text is compared with."""
 _DENIALS = frozenset({"not", "no", "without", "never"})
-_NUMBER_WORDS = frozenset(read_words("number_words"))
+_NUMBER_WORDS = {word for words in read_words("number_words").values() for word in words.split()}
 _VALUE_WORD = re.compile(r"\b(?=[^\W\d]*+\d)\w++")
 
 

@@ -1,8 +1,4 @@
-"""Ids, amounts, dates and times in text, and what is known of them before an agent speaks.
-
-Amounts count in cents. An amount follows from known ones if it is one of them, rounded, a sum, a difference,
-a multiple or a usual share: agents do sums, and a sum that might have been done is no error here.
-"""
+"""Ids in text, and the amounts and times that results give for what has one. Amounts count in cents."""
 
 from __future__ import annotations
 
@@ -29,29 +25,11 @@ AMOUNT = re.compile(
     rf"(?:[$€£]|\bUSD\s)\s?(?P<after>{_FIGURE})(?![\d,]?\d)|\b(?P<before>{_FIGURE})\s(?:dollars|USD|euros?|EUR)\b"
 )
 _NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3}){1,3}(?:\.\d{1,4})?|\d{1,9}(?:\.\d{1,4})?)(?!\w)")
-_MONTH_NAMES = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-    "november", "december",
-)  # fmt: skip
-_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTH_NAMES) + r"|sept)\.?"
-DATE = re.compile(
-    r"\b(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?!\d)"
-    rf"|\b(?P<name>{_MONTH})\s(?P<day_after>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s(?P<year_after>(?:19|20)\d\d))?"
-    rf"|\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<name_after>{_MONTH})"
-    r"(?:,?\s(?P<year_last>(?:19|20)\d\d))?"
-    r"|\b(?P<first>\d{1,2})/(?P<second>\d{1,2})(?:/(?P<year_slash>\d{4}|\d\d))?\b",
-    re.IGNORECASE,
-)
 _MAY_BE_TIME = re.compile(r"\d(?::\d|\s?[ap]\.?m)", re.IGNORECASE)
-SHARES_PERCENT = (5, 10, 15, 20, 25, 30, 50, 75)
 _KEY_ENDS = ("_id", "number", "code", "Id", "ID")
 """Ends of the names of fields that hold the id of their object."""
-_MONEY = ("price", "amount", "balance", "cost", "total", "fee", "fare")
-MAX_TOTALS = 600
 MAX_DEPTH = 32
 """Objects of a result that are nested deeper are not read."""
-MAX_AMOUNTS = 400
-"""With more amounts nearly any other follows from two of them, and trying takes long."""
 MAX_PARTS = 9
 """Most amounts whose sums are all tried."""
 
@@ -108,13 +86,6 @@ def ids(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[
     )
 
 
-def counts(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
-    """Yield the numbers of six digits or more, without commas, that count something: points, miles, a
-    currency."""
-    matches = ID.finditer(text, start, len(text) if end is None else end)
-    return (match for match in matches if _is_count(match))
-
-
 def _is_count(match: re.Match[str]) -> bool:
     return match.group().isdigit() and PATTERNS.counted.match(match.string, match.end()) is not None
 
@@ -122,21 +93,6 @@ def _is_count(match: re.Match[str]) -> bool:
 def cents(match: re.Match[str]) -> int:
     """Return the amount that `AMOUNT` matched."""
     return round(float((match["after"] or match["before"]).replace(",", "")) * 100)
-
-
-def parse_day(match: re.Match[str]) -> tuple[int, int, int] | None:
-    """Year (0 if none is written), month and day that `DATE` matched; None if there is no such day."""
-    if match["month"]:
-        year, month, day = int(match["year"]), int(match["month"]), int(match["day"])
-    elif match["first"]:
-        year, month, day = int(match["year_slash"] or 0), int(match["first"]), int(match["second"])
-        year += 2000 if 0 < year < 100 else 0
-    else:
-        name = (match["name"] or match["name_after"])[:3].casefold()
-        month = next(number for number, each in enumerate(_MONTH_NAMES, 1) if each.startswith(name))
-        day = int(match["day_after"] or match["day_before"])
-        year = int(match["year_after"] or match["year_last"] or 0)
-    return (year, month, day) if 1 <= month <= 12 and 1 <= day <= 31 else None
 
 
 def times(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
@@ -176,44 +132,6 @@ class Record:
         self.most_times = max(self.most_times, len(minutes))
 
 
-_AMOUNT_TEXT = re.compile(r"(?:[€$£]\s?)?(-?\d{1,7}\.\d{2})(?:\s?(?:€|[A-Z]{3}))?")
-
-
-def as_number(value: JsonValue) -> float | None:
-    """Return a number, or an amount with two digits after the point that is written as a text."""
-    if isinstance(value, str):
-        match = _AMOUNT_TEXT.fullmatch(value)
-        return None if match is None else float(match[1])
-    return value if isinstance(value, int | float) else None
-
-
-@dataclass
-class PairSums:
-    """Sums and differences of any two of a set of numbers that grows."""
-
-    sums_of_two: set[int] = field(default_factory=set)
-    differences: set[int] = field(default_factory=set)
-    _numbers: set[int] = field(default_factory=set)
-
-    def extend(self, numbers: set[int]) -> None:
-        """Take up those of the numbers that are new."""
-        for number in numbers - self._numbers if len(numbers) > len(self._numbers) else ():
-            self.sums_of_two.update([number + other for other in self._numbers])
-            self.differences.update([abs(number - other) for other in self._numbers])
-            self._numbers.add(number)
-
-    def make(self, total: int) -> bool:
-        """Return whether a number is one of them, twice one, or the sum or the difference of two."""
-        numbers = self._numbers
-        return (
-            total in numbers
-            or total in self.sums_of_two
-            or total in self.differences
-            or (total % 2 == 0 and total // 2 in numbers)
-            or (total == 0 and bool(numbers))
-        )
-
-
 class StatedIds:
     """Which of some ids have been stated in the texts added so far, alone or in a part of a longer one; or
     their digits, where their other signs are a prefix or the code of a country."""
@@ -250,90 +168,22 @@ def _digit_forms(word: str) -> Iterator[str]:
 
 @dataclass
 class ValueIndex:
-    """The values that customers, systems, tools and the documents of the dialogue have stated so far."""
+    """What texts and results have stated so far."""
 
     amounts: set[int] = field(default_factory=set)
-    """Every number, as an amount."""
-    money: set[int] = field(default_factory=set)
-    """Those that are amounts by their sign or the name of their field, and results that are a number."""
-    rates: set[float] = field(default_factory=set)
-    """The percentages that texts and results give, and what they leave and come to."""
-    derived: set[int] = field(default_factory=set)
-    """The amounts that the agent has told."""
-    later: set[int] = field(default_factory=set)
-    """The amounts of all results, also later ones."""
-    totals: set[int] = field(default_factory=set)
-    """Sums of amounts in lists of results, and their differences."""
-    sums: set[int] = field(default_factory=set)
-    """Sums of all amounts of a list."""
-    prices: dict[str, int] = field(default_factory=dict)
-    """The amount of each thing with an id."""
+    """Every number of a text, as an amount."""
     records: dict[str, Record] = field(default_factory=dict)
     """What the results say of each thing, by its compact id."""
-    _pairs: PairSums = field(default_factory=PairSums)
-    _pairs_of_sums: PairSums = field(default_factory=PairSums)
 
     def add(self, text: str) -> None:
         """Take up a text."""
         for match in _NUMBER.finditer(text):
             number = float(match[0].replace(",", ""))
             self.amounts |= {round(number * 100), *([round(number)] if number >= 100 else [])}  # or cents
-        self.money.update(cents(match) for match in AMOUNT.finditer(text))
-        for match in PATTERNS.percent.finditer(text):
-            self._add_rate(float(match[1]))
 
     def add_result(self, use: ToolUse) -> None:
-        """Take up the structure of a call and its result."""
-        self._walk(use.value, None)
-        if not isinstance(use.value, list | dict):
-            numbers = _NUMBER.findall(use.result or "")
-            self.money.update(round(float(number.replace(",", "")) * 100) for number in numbers)
-        for value in use.call.arguments.values():
-            if isinstance(value, list):
-                amounts = [
-                    self.prices[item] for item in value if isinstance(item, str) and item in self.prices
-                ]
-                self._add_total(amounts)
-
-    def explains(self, amount: int, stated: StatedAmounts) -> bool:
-        """Return whether an amount follows from what is known and from the amounts `stated` in the same
-        turn."""
-        pool, totals = self.amounts, self.totals
-        is_too_much = max(map(len, (pool, self.sums, self.derived))) > MAX_AMOUNTS
-        if is_too_much or amount in pool or amount in totals:
-            return True
-        near = range(amount - 99, amount + 100)
-        if amount % 100 == 0 and not (pool.isdisjoint(near) and totals.isdisjoint(near)):
-            return True
-        if amount % 1000 == 0 and (amount <= 50_000 or any(abs(amount - other) < 10_000 for other in pool)):
-            return True
-        self._pairs.extend(self.money)
-        parts = [amount // n for n in range(1, 10) if amount % n == 0]
-        if any(self._pairs.make(part) or part in self.derived for part in parts):
-            return True
-        if any(amount * n in self.later for n in range(1, 10)):
-            return True
-        if any(amount + other in totals or amount - other in totals for other in self.money):
-            return True
-        shares = self.rates.union(SHARES_PERCENT)
-        bases = self.money.union(self.sums, self.derived, stated.amounts[:MAX_PARTS])
-        if any(abs(100 * amount - other * percent) < 100 for other in bases for percent in shares):
-            return True
-        self._pairs_of_sums.extend(self.sums)
-        rests = self._pairs_of_sums.sums_of_two
-        return any(amount - other in rests for other in self.money | {0}) or stated.lead_to(amount)
-
-    def _add_rate(self, percent: float) -> None:
-        self.rates |= {percent, 100 + percent, 100 - percent}
-
-    def _walk(self, value: JsonValue, key: str | None, depth: int = 0) -> None:
-        if depth > MAX_DEPTH:
-            return
-        if isinstance(value, list):
-            for each in value:
-                self._walk(each, None, depth + 1)
-            self._add_totals([each for each in value if isinstance(each, dict)])
-        elif isinstance(value, dict):
+        """Take up the objects of a result."""
+        for key, value in objects_of(use.value):
             own = next(
                 (
                     each
@@ -342,43 +192,8 @@ class ValueIndex:
                 ),
                 None,
             )
-            price = next((each for name in _MONEY if (each := as_number(value.get(name))) is not None), None)
-            for identifier in {each for each in (own, key) if each is not None}:
-                if price is not None:
-                    self.prices[identifier] = round(price * 100)
+            for identifier in {each for each in (own, key) if each}:
                 self.records.setdefault(compact(identifier), Record()).add(value)
-            for name, each in value.items():
-                if PATTERNS.money_word.search(name):
-                    numbers = map(as_number, each.values() if isinstance(each, dict) else [each])
-                    self.money.update(abs(round(number * 100)) for number in numbers if number is not None)
-                if PATTERNS.rate_word.search(name):
-                    for rate in each.values() if isinstance(each, dict) else [each]:
-                        if isinstance(rate, int | float):
-                            self._add_rate(rate * 100 if abs(rate) < 1 else rate)
-                self._walk(each, name, depth + 1)
-            self._add_totals([each for each in value.values() if isinstance(each, dict)])
-
-    def _add_totals(self, objects: Sequence[dict[str, JsonValue]]) -> None:
-        for name in _MONEY:
-            values = [as_number(each.get(name)) for each in objects]
-            self._add_total([round(each * 100) for each in values if each is not None])
-
-    def _add_total(self, amounts: Sequence[int]) -> None:
-        if len(amounts) < 2:
-            return
-        sums = {sum(amounts)} | (_sums(amounts) if len(amounts) <= MAX_PARTS else set())
-        if len(self.totals) < MAX_TOTALS:
-            self.totals |= {abs(one - other) for one in sums for other in self.totals}
-        self.totals |= sums
-        self.sums.add(sum(amounts))
-
-
-def _sums(amounts: Sequence[int]) -> set[int]:
-    """Return the sums of any of the amounts."""
-    sums = {0}
-    for amount in amounts:
-        sums |= {amount + other for other in sums}
-    return sums - {0}
 
 
 @dataclass(frozen=True)

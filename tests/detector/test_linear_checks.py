@@ -22,7 +22,7 @@ import pytest
 import yaml
 from linear_time import Make, growth, seconds
 
-from dialint.detector.checks import CheckContext, answers, load_checks, repeats, values
+from dialint.detector.checks import CheckContext, answers, figures, load_checks, quantities, repeats
 from dialint.detector.log_profile import LOGGED
 from dialint.detector.policy import parse_policy, violations
 from dialint.detector.policy.format import OPERATORS, RULES
@@ -57,6 +57,7 @@ def call(i: int, id: str | None = None) -> ToolCall:
             "email": f"a{i}@b.co",
             "items": [f"i{i}", "x"],
             "to_place": "Rome",
+            "seats": 90,
         },
     )
 
@@ -235,7 +236,8 @@ def test_every_check_has_an_exchange_that_it_finds_something_in() -> None:
 @pytest.fixture
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a short dialogue reaches."""
-    monkeypatch.setattr(values, "MAX_AMOUNTS", N // 4)
+    monkeypatch.setattr(quantities, "MAX_KNOWN", N // 4)
+    monkeypatch.setattr(figures, "MAX_FIELDS", N // 4)
     monkeypatch.setattr(answers, "MAX_TURNS", N // 4)
     monkeypatch.setattr(repeats, "MAX_COMPARED", N // 4)
 

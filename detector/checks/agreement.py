@@ -1,0 +1,369 @@
+"""Calls that change something with another value than was agreed: a day, a time, a count, a number, an option
+of a list. Read in any language; the words are data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from datetime import date
+from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
+
+from pydantic import JsonValue
+
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.calls import locate_call
+from dialint.detector.checks.claims import is_refused, may_write, names_write, only_reads
+from dialint.detector.checks.quantities import (
+    Field,
+    Kind,
+    Known,
+    by_kind,
+    count_of,
+    day_of_year,
+    fields,
+    is_told,
+    plain,
+    quantities,
+    show,
+)
+from dialint.detector.checks.values import fields_of, objects_of
+from dialint.detector.checks.words import fold, has_phrase, patterns, words_of
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.tool_use import ToolUse, parse_result, uses_by_turn
+
+PATTERNS = patterns("agreement")
+_TOKEN = re.compile(r"[^\W_]++")
+_ISO = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
+KINDS = ("day", "time", "clock", "minutes", "days", "months")
+"""Kinds of quantities that a call and what is told of it share, beside counts."""
+
+
+@check(P3=Evidence())
+def other_than_agreed(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find a call that changes something with another day, time, span, count or number than was agreed: one
+    that the customer did not name and the agent does not tell, where what both tell has no place in it; or
+    with another option of a tool's list than the only one whose own words the customer's last message holds,
+    or the agent's proposal before it (P3).
+
+    A suggestion: not read on real dialogues.
+    """
+    uses = uses_by_turn(dialogue)
+    if not uses:
+        return
+    talk, after, last = _Talk(), _told_after(dialogue), _last_uses(dialogue)
+    for text in dialogue.sources:
+        talk.known.add(text)
+    for turn in dialogue.turns:
+        own, told = uses.get(turn.index, ()), after.get(turn.index, "")
+        act = by_kind(field for use in own for v in (use.value, use.call.arguments) for field in fields(v))
+        for number, use in enumerate(own):
+            if id(use) in last and _changes(use):
+                why = talk.other_quantity(use, act, told) or talk.other_option(use, told)
+                if why is not None:
+                    yield Hit(*locate_call(turn, number), f"'{use.call.name}' was called with {why}", "P3")
+        talk.add(turn, own)
+
+
+def _changes(use: ToolUse) -> bool:
+    """Return whether a call has changed something, by its name, its arguments and its result: one that is
+    named after no act and returns a list of things has looked them up."""
+    if not may_write(use.call.name) or is_refused(use) or only_reads(use):
+        return False
+    has_list = any(isinstance(each, list) for _, value in objects_of(use.value) for each in value.values())
+    return not (has_list or isinstance(use.value, list)) or names_write(use.call.name)
+
+
+def _told_after(dialogue: Dialogue) -> dict[int, str]:
+    """Return what the agent says after the calls of a turn and before the customer speaks, by the turn."""
+    after, waiting = dict[int, str](), list[int]()
+    for turn in dialogue.turns:
+        if turn.role == "customer" and turn.text.strip():
+            waiting = []
+        elif turn.role in JUDGED_ROLES:
+            for index in waiting:
+                after[index] = f"{after.get(index, '')} {turn.text}"[:MAX_SINCE]
+            waiting += [turn.index] if turn.tool_calls else []
+    return after
+
+
+def _last_uses(dialogue: Dialogue) -> set[int]:
+    """Return the identities of the calls of which none of the same tool follows in a later turn before the
+    customer speaks: what was tried before them is given up."""
+    uses, last = uses_by_turn(dialogue), dict[str, Sequence[ToolUse]]()
+    found = set[int]()
+    for turn in dialogue.turns:
+        if turn.role == "customer" and turn.text.strip():
+            found.update(id(use) for own in last.values() for use in own)
+            last = {}
+        by_name: dict[str, list[ToolUse]] = {}
+        for use in uses.get(turn.index, ()):
+            by_name.setdefault(use.call.name, []).append(use)
+        last |= by_name
+    return found.union(id(use) for own in last.values() for use in own)
+
+
+class _Talk:
+    """What was said and returned so far."""
+
+    def __init__(self) -> None:
+        self.known = Known()
+        self._named = dict[Kind, set[int]]()
+        self._reply = self._proposal = self._spoken = ""
+        self._last = dict[Kind, tuple[str, str]]()
+        self._is_relative = False
+        self._lists, self._fresh = list[list[JsonValue]](), list[list[JsonValue]]()
+        self._sent = dict[tuple[frozenset[str], Kind], set[int]]()
+
+    def add(self, turn: Turn, uses: Sequence[ToolUse]) -> None:
+        """Take up a turn and its calls."""
+        if turn.role == "customer" and turn.text.strip():
+            self._reply, self._proposal, self._spoken = turn.text, self._spoken, ""
+            self._lists, self._fresh = self._fresh, []
+            self._add_since(turn.text)
+            self._is_relative = self._is_relative or PATTERNS.relative_day.search(fold(turn.text)) is not None
+            for kind, values in quantities(turn.text).items():
+                self._named.setdefault(kind, set()).update(values)
+                self._last["count" if kind.startswith("count") else kind] = self._last[kind] = (turn.text, "")
+        elif turn.role in JUDGED_ROLES:
+            self._spoken = f"{self._spoken} {turn.text}"[-MAX_SINCE:]
+            self._add_since(turn.text)
+        if turn.role == "tool":
+            value = parse_result(turn.text)
+            self.known.add_fields([*fields(value)])
+            self._fresh += _lists_of(value)
+        self.known.add(turn.text)
+        for field in (field for use in uses for field in _sent_by(use)):
+            self._sent.setdefault((field.stems, field.kind), set()).add(field.value)
+
+    def _add_since(self, text: str) -> None:
+        self._last = {
+            kind: (last, f"{since} {text}"[-MAX_SINCE:]) for kind, (last, since) in self._last.items()
+        }
+
+    def other_quantity(self, use: ToolUse, elsewhere: Mapping[Kind, Set[int]], after: str) -> str | None:
+        """Return a quantity of one of a turn's calls and the one that was agreed in its place, which stands
+        in none of them and of their results; None if they agree."""
+        own, told = _sent_by(use), quantities(after)
+        for kind, sent in groupby(sorted(own, key=attrgetter("kind")), key=attrgetter("kind")):
+            named = self._named_of(kind)
+            agreed = {
+                n for n in _of(kind, told) & named if not is_told(Field(frozenset(), kind, n), elsewhere)
+            }
+            odd = {
+                field.value
+                for field in sent
+                if not is_told(field, told)
+                and field.value not in self._named.get(kind, ())
+                and not (kind == "number" and self.known.has(kind, field.value))
+                and not (kind in _QUANTITY and field.value == 1)
+            }
+            if len(agreed) == 1 and len(odd) == 1 and (kind != "number" or _are_alike(*agreed, *odd)):
+                return f"{show(kind, odd.pop())}; agreed was {show(kind, agreed.pop())}"
+        days = _weekdays(str(use.call.arguments))
+        return self._other_than_before(own) or self._other_count(own, elsewhere) or self._other_day(own, days)
+
+    def _other_count(self, own: Sequence[Field], elsewhere: Mapping[Kind, Set[int]]) -> str | None:
+        """Return a count that is not the customer's last of the same thing, and that nobody has named since;
+        a bare quantity may be of all that his last message counts."""
+        for field in own:
+            is_one_of_many = sum(each.kind == field.kind for each in own) > 1
+            if not field.kind.startswith("count") or field.value > MAX_COUNT or is_one_of_many:
+                continue
+            is_bare = field.kind in _QUANTITY
+            text, since = self._last.get("count" if is_bare else field.kind, ("", ""))
+            if is_bare and text != self._reply:
+                continue
+            counts = _of(field.kind, quantities(text))
+            if (
+                len(counts) != 1
+                or (is_bare and field.value == 1)
+                or (not is_bare and PATTERNS.part.search(fold(text)))
+            ):
+                continue
+            count = next(iter(counts))
+            is_named = field.value in {0, count, count + 1} or field.value * 100 in _numbers(
+                f"{text} . {since or self._proposal}"
+            )
+            if not is_named and not is_told(Field(frozenset(), field.kind, count), elsewhere):
+                return f"{field.value}; the customer's last words were {count}"
+        return None
+
+    def _other_day(self, own: Sequence[Field], weekdays: Set[Token]) -> str | None:
+        """Return a day that nobody had named and that follows from none, where the last words have the only
+        one that a call leaves out, some days from it."""
+        days = {field for field in own if field.kind == "day"}
+        odd = [field for field in days if not self.known.explains("day", field.value, {})]
+        talk = _tokens(f"{self._reply} {self._proposal}")
+        if len(odd) != 1 or self._is_relative or not weekdays.isdisjoint(talk):
+            return None
+        reply, proposal = quantities(self._reply), quantities(self._proposal)
+        left = set(reply.get("day") or proposal.get("day", ())) - {field.value for field in days}
+        is_end = PATTERNS.other_day_key.search("_".join(sorted(odd[0].stems)))
+        if len(left) != 1 or is_end or (reply.get("weekday") and not reply.get("day")):
+            return None
+        other, value = left.pop(), odd[0].value
+        is_near = abs(day_of_year(other) - day_of_year(value)) <= MAX_DAYS
+        return f"{show('day', value)}; named was {show('day', other)}" if is_near else None
+
+    def _named_of(self, kind: Kind) -> set[int]:
+        """Return what the customer named, or the agent in the proposal that he answered."""
+        wishes = (self._named, quantities(self._reply), quantities(self._proposal))
+        return {n for wish in wishes for n in _of(kind, wish)}
+
+    def _other_than_before(self, own: Sequence[Field]) -> str | None:
+        """Return a number of a call that stands nowhere, where an earlier call had a known one in its
+        place."""
+        for field in own:
+            before = self._sent.get((field.stems, field.kind), set[int]())
+            if field.kind.startswith("count") and len(before) == 1 and field.value not in before:
+                n = next(iter(before))
+                if not self.known.has("number", field.value * 100) and self.known.has("number", n * 100):
+                    return f"{field.value}; before it was {n}"
+        return None
+
+    def other_option(self, use: ToolUse, after: str) -> str | None:
+        """Return the option of a tool's list that a call takes and the one that was chosen, None if it takes
+        that one or nothing was chosen."""
+        reply, proposal = _tokens(self._reply), _tokens(self._proposal)
+        if PATTERNS.denied.search(fold(self._reply)):
+            return None
+        is_yes = has_phrase(self._reply, "agrees") or PATTERNS.assent.search(fold(self._reply))
+        sent = [each for _, value in fields_of(use.call.arguments) for each in _texts(value)]
+        for options in self._lists:
+            taken = [n for n, option in enumerate(options) if any(_has(option, each) for each in sent)]
+            if len(taken) != 1:
+                continue
+            own = _own_tokens(options)
+            for words in (reply, proposal) if is_yes else (reply,):
+                chosen = [n for n, tokens in enumerate(own) if tokens & words]
+                if taken[0] in chosen or len(chosen) > 1:
+                    break
+                if chosen and not own[taken[0]] & _tokens(after):
+                    return f"{_short(options[taken[0]])}; chosen was {_short(options[chosen[0]])}"
+        return None
+
+
+def _numbers(text: str) -> set[int]:
+    """Return the numbers of a text in hundredths, but those of times."""
+    found = quantities(text)
+    hours = {minute // 60 for kind in ("time", "clock") for minute in found.get(kind, ())}
+    return found.get("number", frozenset()) - {n * 100 for hour in hours for n in (hour, hour % 12 or 12)}
+
+
+MAX_SINCE = 2000
+"""Last characters of what was said since that are read."""
+MAX_DAYS = 7
+"""Days between a day that was named and one that is a slip of it."""
+MAX_COUNT = 500
+"""Largest count that is no number of something."""
+
+
+def _sent_by(use: ToolUse) -> list[Field]:
+    """Return the quantities of a call that may be agreed: of numbers those of two digits or more in a text
+    which holds nothing else that is read, such as an address."""
+    numbers = set[int]()
+    for _, value in fields_of(use.call.arguments):
+        found = quantities(value) if isinstance(value, str) else {}
+        if found.keys().isdisjoint(KINDS):
+            numbers.update(n for n in found.get("number", ()) if n >= 1000 and n % 100 == 0)
+    return [
+        field
+        for field in fields(use.call.arguments)
+        if field.kind in KINDS
+        or field.kind.startswith("count")
+        or (field.kind == "number" and field.value in numbers)
+    ]
+
+
+def _are_alike(one: int, other: int) -> bool:
+    """Return whether two numbers have as many digits, or one more."""
+    return abs(len(str(one)) - len(str(other))) <= 1
+
+
+def _of(kind: Kind, found: Mapping[Kind, Collection[int]]) -> set[int]:
+    """Return the quantities of a kind; of a bare quantity the counts of all things."""
+    names = [each for each in found if each.startswith("count")] if kind in _QUANTITY else [kind]
+    return {value for name in names for value in found.get(name, ())}
+
+
+_QUANTITY = {
+    count_of(word) for word in ("qty", "quantity", "count", "anzahl", "menge", "cantidad", "quantite")
+}
+
+
+def _texts(value: JsonValue) -> list[str]:
+    """Return a text or a whole number as texts, those of a list each."""
+    values = value if isinstance(value, list) else [value]
+    return [str(each) for each in values if isinstance(each, str | int) and not isinstance(each, bool)]
+
+
+MAX_OPTIONS = 12
+"""Options of a list that a customer chooses from."""
+
+
+def _lists_of(value: JsonValue) -> list[list[JsonValue]]:
+    """Return the lists of options in a result: of texts, or of objects."""
+    lists = [value] if isinstance(value, list) else []
+    for _, each in objects_of(value):
+        lists += [field for field in each.values() if isinstance(field, list)]
+    return [each for each in lists if 2 <= len(each) <= MAX_OPTIONS]
+
+
+def _has(option: JsonValue, value: str) -> bool:
+    """Return whether an option is a value, or has it as a field."""
+    if isinstance(option, dict):
+        return any(str(field) == value for field in option.values() if isinstance(field, str | int))
+    return str(option) == value
+
+
+Token = str | tuple[Kind, int]
+
+
+@lru_cache(64)
+def _tokens(text: str) -> frozenset[Token]:
+    """Return the words of a text, and its days, weekdays and times."""
+    words: set[Token] = {word for word in _TOKEN.findall(plain(text)) if len(word) > 2 and not word.isdigit()}
+    words -= words_of("empty_words")
+    for kind, values in quantities(text).items():
+        if kind == "day":
+            words.update(("day of month", value % 100) for value in values)
+        elif kind in ("time", "clock", "hour"):
+            words.update(("time", value % 720) for value in values)
+        elif kind in ("weekday", "day of month"):
+            words.update((kind, value) for value in values)
+        elif kind == "money" or kind == "number":
+            words.update(("number", value) for value in values if value > 3100)
+    return frozenset(words)
+
+
+def _own_tokens(options: list[JsonValue]) -> list[frozenset[Token]]:
+    """Return the tokens of each option that no other has; of a date its weekday, too."""
+    texts = [_text_of(option) for option in options]
+    found = [_tokens(text) | _weekdays(text) for text in texts]
+    n_options = Counter(token for tokens in found for token in tokens)
+    return [frozenset(token for token in tokens if n_options[token] == 1) for tokens in found]
+
+
+def _text_of(option: JsonValue) -> str:
+    """Return the own fields of an option as a text."""
+    values = option.values() if isinstance(option, dict) else (option,)
+    return "; ".join(str(value) for value in values if isinstance(value, str | int | float))
+
+
+def _weekdays(text: str) -> set[Token]:
+    days = set[Token]()
+    for match in _ISO.finditer(text):
+        with suppress(ValueError):
+            days.add(("weekday", date.fromisoformat(match[0]).weekday()))
+    return days
+
+
+def _short(option: JsonValue) -> str:
+    """Return an option in few signs."""
+    text = json.dumps(option, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:79]}…"
