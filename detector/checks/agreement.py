@@ -32,7 +32,7 @@ from dialint.detector.checks.quantities import (
     show,
 )
 from dialint.detector.checks.values import fields_of, objects_of
-from dialint.detector.checks.words import fold, has_phrase, patterns, words_of
+from dialint.detector.checks.words import fold, has_phrase, patterns, sentences, words_of
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, parse_result, uses_by_turn
 
@@ -63,7 +63,11 @@ def other_than_agreed(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
         act = by_kind(field for use in own for v in (use.value, use.call.arguments) for field in fields(v))
         for number, use in enumerate(own):
             if id(use) in last and _changes(use):
-                why = talk.other_quantity(use, act, told) or talk.other_option(use, told)
+                why = (
+                    talk.other_quantity(use, act, told)
+                    or talk.other_option(use, told)
+                    or talk.other_alternative(use)
+                )
                 if why is not None:
                     yield Hit(*locate_call(turn, number), f"'{use.call.name}' was called with {why}", "P3")
         talk.add(turn, own)
@@ -160,12 +164,18 @@ class _Talk:
                 if not is_told(field, told)
                 and field.value not in self._named.get(kind, ())
                 and not (kind == "number" and self.known.has(kind, field.value))
+                and not (kind == "money" and self.known.explains(kind, field.value, elsewhere))
                 and not (kind in _QUANTITY and field.value == 1)
             }
             if len(agreed) == 1 and len(odd) == 1 and (kind != "number" or _are_alike(*agreed, *odd)):
                 return f"{show(kind, odd.pop())}; agreed was {show(kind, agreed.pop())}"
         days = _weekdays(str(use.call.arguments))
-        return self._other_than_before(own) or self._other_count(own, elsewhere) or self._other_day(own, days)
+        return (
+            self._other_than_before(own)
+            or self._other_count(own, elsewhere)
+            or self._other_day(own, days)
+            or self._other_amount(own, elsewhere)
+        )
 
     def _other_count(self, own: Sequence[Field], elsewhere: Mapping[Kind, Set[int]]) -> str | None:
         """Return a count that is not the customer's last of the same thing, and that nobody has named since;
@@ -202,13 +212,49 @@ class _Talk:
         if len(odd) != 1 or self._is_relative or not weekdays.isdisjoint(talk):
             return None
         reply, proposal = quantities(self._reply), quantities(self._proposal)
-        left = set(reply.get("day") or proposal.get("day", ())) - {field.value for field in days}
+        sent = {field.value for field in days}
+        left = set(reply.get("day") or proposal.get("day", ())) - sent
+        if not left and sent & self._named.get("day", set()):
+            left = self._named["day"] - sent
         is_end = PATTERNS.other_day_key.search("_".join(sorted(odd[0].stems)))
         if len(left) != 1 or is_end or (reply.get("weekday") and not reply.get("day")):
             return None
         other, value = left.pop(), odd[0].value
         is_near = abs(day_of_year(other) - day_of_year(value)) <= MAX_DAYS
         return f"{show('day', value)}; named was {show('day', other)}" if is_near else None
+
+    def _other_amount(self, own: Sequence[Field], elsewhere: Mapping[Kind, Set[int]]) -> str | None:
+        """Return an amount that follows from nothing, where the customer named another that no call has."""
+        for field in own:
+            if (
+                field.kind == "money"
+                and field.value
+                and not self.known.explains("money", field.value, elsewhere)
+            ):
+                named = {
+                    n
+                    for n in self._named.get("money", ())
+                    if not is_told(Field(frozenset(), "money", n), elsewhere)
+                }
+                if named:
+                    near = min(named, key=lambda n: abs(n - field.value))
+                    return f"{show('money', field.value)}; the customer named {show('money', near)}"
+        return None
+
+    def other_alternative(self, use: ToolUse) -> str | None:
+        """Return a word of a call that the agent had offered beside another, which the customer chose; None
+        if there is none."""
+        reply, question = {*_plain_words(self._reply)}, fold(sentences(self._proposal.strip() or "?")[-1])
+        alternatives = PATTERNS.alternative.split(question)
+        if len(reply) > MAX_REPLY or not question.endswith("?") or len(alternatives) < 2:
+            return None
+        parts = [{word for word in _plain_words(part) if len(word) > 3} - _EMPTY for part in alternatives]
+        texts = (text for _, value in fields_of(use.call.arguments) for text in _texts(value))
+        sent = {word for text in texts for word in _plain_words(text) if word.isalpha()}
+        chosen = [part & reply for part in parts if part & reply]
+        taken = [part & sent for part in parts if part & sent and not part & reply]
+        is_odd = len(chosen) == len(taken) == 1 and chosen[0].isdisjoint(sent) and taken[0].isdisjoint(reply)
+        return f"{' '.join(taken[0])}; chosen was {' '.join(sorted(chosen[0]))}" if is_odd else None
 
     def _named_of(self, kind: Kind) -> set[int]:
         """Return what the customer named, or the agent in the proposal that he answered."""
@@ -255,6 +301,9 @@ def _numbers(text: str) -> set[int]:
     return found.get("number", frozenset()) - {n * 100 for hour in hours for n in (hour, hour % 12 or 12)}
 
 
+_EMPTY = words_of("empty_words")
+MAX_REPLY = 3
+"""Words of a customer's message that chooses."""
 MAX_SINCE = 2000
 """Last characters of what was said since that are read."""
 MAX_DAYS = 7
@@ -274,7 +323,7 @@ def _sent_by(use: ToolUse) -> list[Field]:
     return [
         field
         for field in fields(use.call.arguments)
-        if field.kind in KINDS
+        if field.kind in (*KINDS, "money")
         or field.kind.startswith("count")
         or (field.kind == "number" and field.value in numbers)
     ]
@@ -294,6 +343,10 @@ def _of(kind: Kind, found: Mapping[Kind, Collection[int]]) -> set[int]:
 _QUANTITY = {
     count_of(word) for word in ("qty", "quantity", "count", "anzahl", "menge", "cantidad", "quantite")
 }
+
+
+def _plain_words(text: str) -> list[str]:
+    return _TOKEN.findall(fold(text))
 
 
 def _texts(value: JsonValue) -> list[str]:
@@ -327,8 +380,8 @@ Token = str | tuple[Kind, int]
 @lru_cache(64)
 def _tokens(text: str) -> frozenset[Token]:
     """Return the words of a text, and its days, weekdays and times."""
-    words: set[Token] = {word for word in _TOKEN.findall(plain(text)) if len(word) > 2 and not word.isdigit()}
-    words -= words_of("empty_words")
+    words: set[Token] = {word for word in _TOKEN.findall(plain(text)) if _tells(word)}
+    words -= _EMPTY
     for kind, values in quantities(text).items():
         if kind == "day":
             words.update(("day of month", value % 100) for value in values)
@@ -339,6 +392,11 @@ def _tokens(text: str) -> frozenset[Token]:
         elif kind == "money" or kind == "number":
             words.update(("number", value) for value in values if value > 3100)
     return frozenset(words)
+
+
+def _tells(word: str) -> bool:
+    """Return whether a word may tell an option: one of three letters or more, or of a letter and a digit."""
+    return not word.isdigit() and (len(word) > 2 or any(map(str.isdigit, word)))
 
 
 def _own_tokens(options: list[JsonValue]) -> list[frozenset[Token]]:

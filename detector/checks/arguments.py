@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.calls import locate_call
 from dialint.detector.checks.claims import name_words
+from dialint.detector.checks.quantities import MONEY_NAME
 from dialint.detector.checks.values import fields_of
 from dialint.detector.checks.words import fold, patterns
 from dialint.detector.records import Dialogue, Role
@@ -18,6 +19,8 @@ from dialint.detector.tool_use import uses_by_turn
 
 _TOKEN = re.compile(r"[^\W_]++")
 _DIGITS = re.compile(r"\d++")
+_GROUPS = re.compile(r"\d(?:[ -]?\d){6,19}")
+"""A number of telephone, or another, in groups of digits."""
 _ISO = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
 PATTERNS = patterns("arguments")
 MAX_TOKEN = 20
@@ -74,7 +77,10 @@ class _Tokens:
     def _read(self) -> None:
         for text, role in self._unread:
             tokens = _TOKEN.findall(fold(text))
+            groups = [re.sub(r"[ -]", "", match[0]) for match in _GROUPS.finditer(text)]
+            self._tokens.update(groups)
             if role == "customer":
+                self._named.extend(groups)
                 self._named.extend(tokens)
                 self._pairs.update(pairwise(tokens))
                 for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -89,8 +95,9 @@ class _Tokens:
         """Return the customer's only token that differs by one sign, or by two that changed places, from one
         which stands nowhere: in personal data any, elsewhere a code, or one with a digit between two words of
         his; or his only number beside two of its words."""
-        is_personal = PATTERNS.personal_key.fullmatch("_".join(name_words(key))) is not None
-        if not isinstance(value, str | int if is_personal else str) or isinstance(value, bool):
+        name = "_".join(name_words(key))
+        is_personal = PATTERNS.personal_key.fullmatch(name) is not None
+        if not isinstance(value, str | int) or isinstance(value, bool) or MONEY_NAME.search(name):
             return None
         if "(" in str(value):  # no value, but a formula
             return None

@@ -4,12 +4,12 @@ numbered place, a sum, a share."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 from math import isclose
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.claims import statements
+from dialint.detector.checks.claims import may_write, statements
 from dialint.detector.checks.quantities import (
     NUMBER_WORDS,
     STEM,
@@ -30,7 +30,7 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses
 
 PATTERNS = patterns("figures")
-MIN_FIGURE, MAX_TOLD = 100_000, 8
+MIN_FIGURE, MAX_TOLD, MAX_BESIDE = 100_000, 8, 3
 """Least whole figure, in hundredths, that is an amount without a currency, and figures of a sentence that are
 read."""
 MAX_FIELDS = 400
@@ -85,7 +85,7 @@ class _Act:
     """What a customer's message asks, and what the calls for it were sent with and returned."""
 
     def __init__(self, request: str = "") -> None:
-        self.fields = list[Field]()
+        self.fields, self.sent = list[Field](), list[Field]()
         self._request = quantities(request)
         self._asked = quantities(" ".join(words for words in sentences(request) if words.endswith("?")))
         self._uses = list[tuple[list[Field], list[Field]]]()
@@ -98,7 +98,9 @@ class _Act:
         """Take up a call with its result, and return the fields of this."""
         own = list(fields(use.value))
         self.fields += own
-        self._uses.append((list(fields(use.call.arguments)), own))
+        sent = list(fields(use.call.arguments))
+        self.sent += sent if may_write(use.call.name) else []
+        self._uses.append((sent, own))
         return own
 
     def contradict(self, words: Quantities, told: Quantities) -> str | None:
@@ -140,6 +142,8 @@ def _misread(words: str, told: Quantities, known: Known, act: _Act, returned: li
         unknown = {value for value in values if not known.explains(kind, value, told)}
         kinds = ("time", "clock") if kind == "clock" else (kind,)
         left = [field for field in act.fields if field.kind in kinds and act.is_news(field, told)]
+        if kind in ("day", "time", "clock"):
+            left = left or [field for field in act.sent if field.kind in kinds and not is_told(field, told)]
         if len({field.value for field in left}) != len(unknown):
             left = [
                 field
@@ -174,10 +178,11 @@ def _is_other(kind: Kind, unknown: set[int], others: set[int]) -> bool:
 @check(I4=Evidence())
 def wrong_sum(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a number of things at a price each whose total in the same sentence is another one, an amount told
-    as so many per cent which is that share of no number before it, and one that follows from nothing, but is
-    a digit off a sum, a difference or a multiple of two amounts of its sentence; a total with tax, a fee or a
+    as so many per cent which is that share of no number before it, an amount that nobody else tells, and that
+    is a digit off what others of its sentence, or of its message and the one before, come to, and a time that
+    is told as so many minutes before or after another, and is that from none; a total with tax, a fee or a
     discount beside it, or one that is rounded, is left alone."""
-    known = Known()
+    known, before = Known(), ""
     for text in dialogue.sources:
         known.add(text)
     for turn in dialogue.turns:
@@ -186,12 +191,27 @@ def wrong_sum(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             why = (
                 _wrong_product(words)
                 or _wrong_share(words, turn.text, known)
-                or _slipped_sum(words, turn.text, known)
+                or _slipped_sum(words, turn.text, before, known)
+                or _wrong_offset(words, known)
             )
             if why is not None:
                 yield Hit(turn.index, start, end, why)
                 break
         known.add(turn.text)
+        before = turn.text if turn.role in JUDGED_ROLES and turn.text.strip() else before
+
+
+def _wrong_offset(words: str, known: Known) -> str | None:
+    """Return what is wrong with a time that is told as so many minutes or hours before or after another, and
+    is that of no known time."""
+    told = quantities(words)
+    times = [(kind, n) for kind in ("time", "clock") for n in told.get(kind, ())]
+    if len(times) != 1 or len(told.get("minutes", ())) != 1 or PATTERNS.offset.search(words) is None:
+        return None
+    (kind, value), (span,) = times[0], told["minutes"]
+    if words.endswith("?") or known.explains(kind, value, {"minutes": {span}}) or not known.has_times():
+        return None
+    return f"{show(kind, value)} is {show('minutes', span)} from no known time"
 
 
 def _wrong_product(words: str) -> str | None:
@@ -214,27 +234,60 @@ def _wrong_share(words: str, text: str, known: Known) -> str | None:
     return f"no number before it has {amount / 100:g} as its share of {percent / 100:g} %"
 
 
-def _slipped_sum(words: str, text: str, known: Known) -> str | None:
-    if len(PATTERNS.number.findall(words)) < 2:
+def _slipped_sum(words: str, turn: str, before: str, known: Known) -> str | None:
+    """Return what two or more amounts come to, where a sentence tells it as an amount that is a digit off and
+    that nothing else explains; for a total also those of the rest of the message and of the one before."""
+    if PATTERNS.equals_sum.search(words) is None or PATTERNS.rounded.search(words):
         return None
-    told = quantities(words)
-    exact = {n for n in told.get("number", ()) if n % 100 or n >= MIN_FIGURE}
-    figures = sorted(exact.union(told.get("money", ())))
-    if not 2 <= len(figures) <= MAX_TOLD or PATTERNS.rounded.search(words):
+    own = _figures(quantities(words))
+    beside = {n for text in (turn, before) for n in quantities(text).get("money", ())} - own
+    figures = own | (beside if len(beside) <= MAX_BESIDE else set())
+    if not own or not 2 <= len(figures) <= MAX_TOLD:
         return None
-    counts = [n // 100 for n in told.get("number", ()) if n % 100 == 0 and 200 <= n <= 100_000]
-    beside = {**quantities(text), "money": frozenset(told.get("money", ())) | told.get("number", frozenset())}
-    for value in figures:
-        rest = [each for each in figures if each != value]
-        sums = {(each, "+", other): each + other for each, other in combinations(rest, 2)}
-        sums |= {(other, "-", each): other - each for each, other in combinations(rest, 2)}
-        if value == figures[-1]:
-            sums |= {(each, "times", n * 100): each * n for each in rest for n in counts if n * 100 != value}
-        slips = {parts: total for parts, total in sums.items() if _is_digit_off(total, value)}
-        if len({*slips.values()}) == 1 and not known.explains("money", value, beside):
-            (one, sign, other), total = next(iter(slips.items()))
-            return f"{one / 100:g} {sign} {other / 100:g} are {total / 100:g}"
+    counts = [n // 100 for n in quantities(words).get("number", ()) if n % 100 == 0 and 200 <= n <= 10_000]
+    for value in own:
+        rest = sorted(figures - {value})
+        if known.has_amount(value) or _is_made_of(value, rest, quantities(turn).get("percent", ())):
+            continue
+        parts = sorted(own - {value}) if len(own) > 2 else rest
+        sums = _sums(parts) if parts and value > parts[-1] else {}
+        if len(own) > 2:
+            sums |= {b - a: f"{b / 100:g} - {a / 100:g}" for a, b in combinations(parts, 2)}
+        if value == max(own):
+            factors = [n for n in counts if n * 100 not in own]
+            sums |= {each * n: f"{n} times {each / 100:g}" for each in own - {value} for n in factors}
+        slips = {total: parts for total, parts in sums.items() if _is_digit_off(total, value)}
+        if len(slips) == 1:
+            total, parts = next(iter(slips.items()))
+            return f"{parts} are {total / 100:g}"
     return None
+
+
+def _is_made_of(value: int, figures: Sequence[int], percents: Collection[int]) -> bool:
+    """Return whether an amount is a multiple of a figure, beside another or not, a sum of some of them, or a
+    share."""
+    multiples = {n * each for each in figures for n in range(1, 32)}
+    sums = {0}
+    for each in figures:
+        sums |= {total + each for total in sums}
+    shares = [rate for percent in percents for rate in (percent, 10_000 - percent, 10_000 + percent)]
+    return (
+        value in multiples | sums
+        or any(abs(value - each) in multiples | sums for each in figures)
+        or any(value * n in figures for n in range(2, 13))
+        or any(abs(each * rate - 10_000 * value) <= 10_000 for each in multiples for rate in shares)
+    )
+
+
+def _figures(told: Quantities) -> set[int]:
+    """Return the amounts of a text, or without one its numbers with cents and its large ones."""
+    return {*told.get("money", ())} or {n for n in told.get("number", ()) if n % 100 or n >= MIN_FIGURE}
+
+
+def _sums(figures: Sequence[int]) -> dict[int, str]:
+    """Return the sums of two figures, and of all, each with its parts."""
+    parts = [*combinations(figures, 2), *([tuple(figures)] if len(figures) > 2 else [])]
+    return {sum(each): " + ".join(f"{one / 100:g}" for one in each) for each in parts}
 
 
 def _is_digit_off(one: int, other: int) -> bool:

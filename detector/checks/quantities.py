@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -39,6 +39,8 @@ PATTERNS = patterns(
     spoken=rf"(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})",
     ordinal=rf"(?:{'|'.join(_ORDINALS)})",
 )
+MONEY_NAME = PATTERNS.money_name
+"""Names of fields that hold an amount."""
 _BLANK = re.compile(r"\s")
 _DECIMALS = re.compile(r"[.,](?=\d{1,2}\Z)")
 _TIME = re.compile(r"\d\d:\d\d")
@@ -140,7 +142,9 @@ def _read(text: str) -> Iterator[tuple[Kind, int]]:
         hour = hour % 12 + (12 if half in "pP" else 0) if half and hour <= 12 else hour
         if hour <= 24 and minute < 60:
             yield "clock" if is_open else "time", hour % 24 * 60 + minute
-    yield from (("hour", int(match["n"]) % 24 * 60) for match in PATTERNS.hour.finditer(rest))
+    yield from (
+        ("hour", int(match["n"] or match["alone"]) % 24 * 60) for match in PATTERNS.hour.finditer(rest)
+    )
     for match in PATTERNS.money.finditer(rest):
         yield "money", hundredths(match["after"] or match["before"])
     yield from (("percent", hundredths(match["n"])) for match in PATTERNS.percent.finditer(rest))
@@ -249,7 +253,9 @@ def _quantities_of(names: tuple[str, ...], value: JsonValue) -> Iterator[tuple[K
     else:
         return
     yield "number", amount
-    if PATTERNS.money_name.search(name):
+    if PATTERNS.cents_name.search(name):
+        yield "money", amount // 100
+    elif PATTERNS.money_name.search(name):
         yield "money", amount
     elif PATTERNS.percent_name.search(name):
         yield "percent", amount
@@ -316,7 +322,17 @@ class Known:
                 self._of(kind).update(values)
         self._unread.clear()
 
-    def explains(self, kind: Kind, value: int, told: Quantities) -> bool:
+    def has_times(self) -> bool:
+        """Return whether any time is known."""
+        self._read()
+        return bool(self._of("time") or self._of("clock"))
+
+    def has_amount(self, value: int) -> bool:
+        """Return whether an amount is known, also in cents or as a number."""
+        self._read()
+        return not self._of("number").union(self._of("money")).isdisjoint({value, value * 100, value / 100})
+
+    def explains(self, kind: Kind, value: int, told: Mapping[Kind, Set[int]]) -> bool:
         """Return whether a quantity is known, or follows from what is known and what its turn tells."""
         self._read()
         numbers = self._of("number")
@@ -344,7 +360,7 @@ class Known:
         days = {day_of_year(day) for day in self._of("day")}
         return {abs(one - other) + more for one in days for other in days for more in (0, 1)}
 
-    def _has_day(self, value: int, told: Quantities) -> bool:
+    def _has_day(self, value: int, told: Mapping[Kind, Set[int]]) -> bool:
         if value % 100 in self._of("day of month") or value % 100 == monthrange(2026, value // 100)[1]:
             return True
         if told.get("days"):  # from today
@@ -364,10 +380,10 @@ class Known:
                 return True
         return False
 
-    def _has_time(self, kind: Kind, value: int, told: Quantities) -> bool:
+    def _has_time(self, kind: Kind, value: int, told: Mapping[Kind, Set[int]]) -> bool:
         known = {name: self._of(name) for name in ("time", "clock", "hour")}
         spans = {0, *self._of("minutes"), *told.get("minutes", ())}
-        beside = {name: told.get(name, frozenset()) - {value} for name in known}
+        beside = {name: {*told.get(name, ())} - {value} for name in known}
         return any(
             same_time(kind, (value + sign * n) % 1440, times)
             for n in spans
@@ -375,10 +391,10 @@ class Known:
             for times in (known, beside)
         )
 
-    def _makes(self, value: int, told: Quantities) -> bool:
+    def _makes(self, value: int, told: Mapping[Kind, Set[int]]) -> bool:
         """Return whether an amount is a number, or a sum, a difference, a multiple or a share of amounts."""
         numbers = self._of("number")
-        if value == 0 or not numbers.isdisjoint({value, value * 100, value / 100}):
+        if value == 0 or self.has_amount(value):
             return True
         if any(abs(each - value) < 100 for each in self._of("money") if value % 100 == 0):
             return True
@@ -390,7 +406,7 @@ class Known:
             1,
         }
         counts.update(range(2, 13))
-        parts = money | {n for n in numbers if n >= 1000}
+        parts = money | {n for n in numbers.union(told.get("number", ())) if n >= 1000}
         rates = self._of("percent") | set(told.get("percent", ()))
         multiples = money | {n * each for n in counts for each in money}
         sums = multiples | {each + other for each in multiples for other in parts}
