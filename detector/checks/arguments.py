@@ -25,20 +25,20 @@ _ISO = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
 PATTERNS = patterns("arguments")
 MAX_TOKEN = 20
 """Letters of a token that slips are looked for in."""
-MIN_TOKEN, MIN_DIGITS = 4, 6
+MIN_TOKEN, MIN_DIGITS = 4, 5
 """Letters, and digits, of a token that is known without the token beside it."""
 MIN_CODE = 4
 """Digits of a code."""
 
 
-@check(P3=Evidence(14, 14))
+@check(P3=Evidence(13, 13))
 def miscopied_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a call with a part of personal data or a code which nobody had named, one sign off the only one of
     the customer's that is near; a name is left alone where the log has it in more dialogues than the
     customer's, who may have misspelt it. One hit for each argument.
 
-    Read in all of tau_bench and STAR (2026-11-30), on which the limits were set: 12 of 12 right, names and
-    mail addresses and an account; no hit in 150 dialogues that were written to be clean.
+    Read in all of tau_bench and STAR (2026-11-30), on which the limits were set: 13 of 13 right, most of them
+    names; no hit in 150 dialogues that were written to be clean.
     """
     uses = uses_by_turn(dialogue)
     if not uses:

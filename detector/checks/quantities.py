@@ -406,7 +406,7 @@ class Known:
             1,
         }
         counts.update(range(2, 13))
-        parts = money | {n for n in numbers.union(told.get("number", ())) if n >= 1000}
+        parts = money | {n for n in numbers.union(told.get("number", ())) if n >= 1000 and n != value}
         rates = self._of("percent") | set(told.get("percent", ()))
         multiples = money | {n * each for n in counts for each in money}
         sums = multiples | {each + other for each in multiples for other in parts}
