@@ -169,13 +169,11 @@ class _Talk:
             }
             if len(agreed) == 1 and len(odd) == 1 and (kind != "number" or _are_alike(*agreed, *odd)):
                 return f"{show(kind, odd.pop())}; agreed was {show(kind, agreed.pop())}"
-        days = _weekdays(str(use.call.arguments))
-        return (
-            self._other_than_before(own)
-            or self._other_count(own, elsewhere)
-            or self._other_day(own, days)
-            or self._other_amount(own, elsewhere)
-        )
+        why = self._other_than_before(own) or self._other_count(own, elsewhere)
+        if why is None and names_write(use.call.name):
+            days = _weekdays(str(use.call.arguments))
+            why = self._other_day(own, days) or self._other_amount(own, elsewhere)
+        return why
 
     def _other_count(self, own: Sequence[Field], elsewhere: Mapping[Kind, Set[int]]) -> str | None:
         """Return a count that is not the customer's last of the same thing, and that nobody has named since;
@@ -266,7 +264,7 @@ class _Talk:
         place."""
         for field in own:
             before = self._sent.get((field.stems, field.kind), set[int]())
-            if field.kind.startswith("count") and len(before) == 1 and field.value not in before:
+            if field.kind.startswith("count") and len(before) == 1 and field.value not in {0, *before}:
                 n = next(iter(before))
                 if not self.known.has("number", field.value * 100) and self.known.has("number", n * 100):
                     return f"{field.value}; before it was {n}"

@@ -91,8 +91,9 @@ def may_write(name: str) -> bool:
 
 
 def names_write(name: str) -> bool:
-    """Return whether the name of a tool has a word of an act."""
-    return not _WRITES.isdisjoint(name_words(name))
+    """Return whether the name of a tool has a word of an act, and ends in none of reading."""
+    words = name_words(name)
+    return not _WRITES.isdisjoint(words) and words[-1] not in _TOOL_NAMES["reads"]
 
 
 def is_transfer(name: str) -> bool:

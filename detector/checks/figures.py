@@ -123,7 +123,7 @@ class _Act:
                 other = Field(frozenset(), kind, next(iter(values)))
                 sent_values = {each.value for sent, _ in self._uses for each in sent}
                 repeated = words[kind] & self._asked.get(kind, frozenset()) - values - sent_values
-                if repeated and not is_told(other, told):
+                if repeated and not is_told(other, told) and _is_other("money", repeated, values):
                     return _instead(other, min(repeated))
         return None
 
@@ -137,6 +137,7 @@ def _misread(words: str, told: Quantities, known: Known, act: _Act, returned: li
     stems = {word[:STEM] for word in re.findall(r"[^\W\d_]{2,}+", plain(words))}
     for kind, values in quantities(words).items():
         is_rough = kind in ROUNDED_KINDS and PATTERNS.rounded.search(words) is not None
+        is_rough = is_rough or (kind in ("time", "clock") and PATTERNS.supposed.search(words) is not None)
         if is_rough or not (kind in KINDS or kind.startswith("number of")):
             continue
         unknown = {value for value in values if not known.explains(kind, value, told)}

@@ -150,7 +150,7 @@ def _read(text: str) -> Iterator[tuple[Kind, int]]:
     yield from (("percent", hundredths(match["n"])) for match in PATTERNS.percent.finditer(rest))
     for match in PATTERNS.span.finditer(rest):
         for n in filter(None, (match["n"], match["to"])):
-            yield span(match["unit"], int(n))
+            yield span(match["unit"], _number(n))
     for match in PATTERNS.count.finditer(rest):
         for word in filter(None, (match["word"], match["next"])):
             yield count_of(word), int(match["n"]) if match["n"].isdigit() else 1
