@@ -17,6 +17,7 @@ from operator import attrgetter, itemgetter
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.phrases import Phrases, load_phrases, phrases_of
+from dialint.detector.checks.values import fields_of
 from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, trim
 from dialint.detector.log_profile import MIN_DIALOGUES
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
@@ -334,8 +335,15 @@ def only_reads(use: ToolUse) -> bool:
 
 
 def is_refused(use: ToolUse) -> bool:
-    """Return whether a call failed, or its result says in words that it was not done."""
-    return use.failed or PATTERNS.refused.search(use.result or "") is not None
+    """Return whether a call failed, or its result says in words that it was not done, no part of it."""
+    return use.failed or (PATTERNS.refused.search(use.result or "") is not None and not _is_partly_done(use))
+
+
+def _is_partly_done(use: ToolUse) -> bool:
+    """Return whether a result lists parts that were done."""
+    lists = (value for _, value in fields_of(use.value) if isinstance(value, list))
+    objects = (each for parts in lists for each in parts if isinstance(each, dict))
+    return any(value is True for each in objects for value in each.values())
 
 
 def is_pending(use: ToolUse) -> bool:

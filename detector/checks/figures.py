@@ -123,7 +123,7 @@ class _Act:
                 other = Field(frozenset(), kind, next(iter(values)))
                 sent_values = {each.value for sent, _ in self._uses for each in sent}
                 repeated = words[kind] & self._asked.get(kind, frozenset()) - values - sent_values
-                if repeated and not is_told(other, told) and _is_other("money", repeated, values):
+                if repeated and not is_told(other, told) and _is_other("money", {*repeated}, values):
                     return _instead(other, min(repeated))
         return None
 

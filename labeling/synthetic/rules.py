@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dialint.detector.checks import load_checks, values
+from dialint.detector.checks import load_checks, quantities, values
 from dialint.detector.checks.dictionary import USUAL, speller, typed_words
 from dialint.detector.checks.words import SENTENCE
 from dialint.detector.languages import detect_languages
@@ -268,11 +268,11 @@ def _figures(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[tupl
     for match in values.AMOUNT.finditer(text, start, end):
         if values.cents(match) >= MIN_CENTS:
             yield *match.span("after" if match["after"] else "before"), ("sum", values.cents(match))
-    for match in values.DATE.finditer(text, start, end):
-        day = None if match["first"] else values.parse_day(match)
-        group = next((name for name in ("day", "day_after", "day_before") if match[name]), "")
-        if day is not None and not text[match.end(group) : match.end(group) + 2].isalpha():  # 1st
-            yield *match.span(group), ("date", day[1:])
+    for match in quantities.PATTERNS.day.finditer(text.lower(), start, end):
+        group = "n" if match["n"] else "n_after"
+        if match[group] and not text[match.end(group) : match.end(group) + 2].isalpha():  # 1st
+            month = quantities.MONTHS[match["name"] or match["name_before"]]
+            yield *match.span(group), ("date", (month, int(match[group])))
     for match in PATTERNS.count.finditer(text, start, end):
         yield *match.span(), ("count", (int(match[0]), text[match.end() + 1 : match.end() + 5]))
 
