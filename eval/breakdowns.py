@@ -173,6 +173,8 @@ LENGTHS = {"1 to 3": 3, "4 to 6": 6, "7 to 10": 10, "11 or more": np.inf}
 THIRDS = ("first third", "middle third", "last third")
 IN_ORDER = (*LENGTHS, *THIRDS)
 WRITING = "agent's writing"
+GROUPS = ("language", "channel", WRITING, "agent turns in the dialogue")
+"""Slicings in which a detector must be fair."""
 VARIETY = "agent_variety"
 """Field of the log that says how its agent writes, such as a dialect or non-native."""
 LANGUAGE_CODES = "L"

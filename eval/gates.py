@@ -1,62 +1,114 @@
 """The gates of a promotion: what a candidate must not do worse than the release in use, from reports alone.
 
-Reads what `dialint.eval.run` and `dialint.eval.attack` say of both on the same labelled dialogues, or
-`dialint eval judge` of two judges. On every gold set it must be shown that the candidate is no worse: the
-lower bound of the paired difference decides, and no bound is nearer to the difference than the rule of three
-allows, so a set that is too small to tell blocks. The other gates block what is shown to be bad; where one
-tests many codes or groups, by Bonferroni over all of them. Measures nothing itself.
+Reads what is measured of both on the same labelled dialogues, of scans by `dialint.eval.run` and
+`dialint.eval.attack`, of judges by `dialint eval judge`. On every gold set it must be shown that the
+candidate is no worse: the lower bound of the paired difference decides, and no bound is nearer to the
+difference than the rule of three allows, so a set that is too small to tell blocks. The other gates block
+what is shown to be bad; where one tests many codes or groups, by Bonferroni over all of them. Where no judge
+is in use, a judge is compared with nothing: it must be shown to find errors, and every limit is absolute.
+Measures nothing itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
-from dialint.detector.calibration import MIN_PRECISION, CodeRelease
+from dialint.detector.calibration import MIN_PRECISION
 from dialint.detector.registry import Gate
 from dialint.detector.statistics import Z_95, clopper_pearson_upper
-from dialint.eval.breakdowns import BINS, MIN_SOURCES, WRITING
+from dialint.eval.breakdowns import BINS, GROUPS, MIN_SOURCES
+from dialint.eval.judge_measure import MAX_FAILED
 
 ALPHA = 0.05
 MARGIN = 0.02
-"""Points that the candidate may lose: of precision and recall on a gold set, of a code's figures."""
+"""Points that the candidate may lose: of precision and recall on a gold set, of a code's figures. A first
+judge must find more than that of the errors."""
 MAX_GAP = 0.05
 """Between stated probability and frequency, in any bin."""
-GROUPS = ("language", "channel", WRITING, "agent turns in the dialogue")
 MAX_WRONG_GAP, MAX_RECALL_GAP = 1.0, 0.1
 """Findings on 100 turns of a group that are wrong beyond those of all others, and errors missed beyond
 them."""
+MAX_FLIPS = 0.05
+"""Share of attacks that succeed beyond neutral text, where no release is in use to compare with."""
 MAX_SLOWER = 1.5
-"""CPU seconds for a dialogue, to those of the release in use."""
+"""Seconds for the same dialogues, to those of the release in use."""
+CURRENT = "current"
+"""Name of the release in use in the reports on sets; a set without it is compared with nothing."""
 Row = Sequence[float | None]
 """A figure, and the ends of its 95 % interval."""
+Test = tuple[str, Row, float]
+"""What is said of a figure, the figure, and the limit that it must not be shown to be above."""
 Sets = Mapping[str, Mapping[str, Any]]
 """Name of a gold set to its part of a report of `dialint eval run`."""
+Pair = tuple[Any, Any]
+"""Of the candidate and of the release in use, None without one."""
 
 
-def scan_gates(sets: Sets, current: str, codes: Mapping[str, CodeRelease]) -> list[Gate]:
-    """The gates on the figures of a scan: `current` is the name of the release in use in the reports, `codes`
-    are those of the candidate."""
+def release_gates(
+    sets: Sets, *, promised: Mapping[str, float], precision: float | None = None, attacks: Pair, seconds: Pair
+) -> list[Gate]:
+    """The gates of every candidate. `promised` are its false accusations on 100 clean turns by code,
+    `precision` that of all its findings, as far as its contract says so; `attacks` are figures of `dialint
+    eval attack`, `seconds` were taken for the same dialogues."""
     return [
-        *(_gold(name, content, content["against"][current]) for name, content in sets.items()),
-        _each_code(sets, current),
-        _calibration(sets, current),
-        _contract(sets, codes),
-        _fairness(sets, current),
+        *(_gold(name, content) for name, content in sets.items()),
+        _each_code(sets),
+        _calibration(sets),
+        _contract(sets, promised, precision),
+        _fairness(sets),
+        _attacks(*attacks),
+        _throughput(*seconds),
     ]
 
 
-def _gold(name: str, content: Mapping[str, Any], other: Mapping[str, Any]) -> Gate:
-    whole = other["difference"]["whole"]
+def judge_gates(report: Mapping[str, Any], candidate: str, current: str | None) -> list[Gate]:
+    """The gates on a report of `dialint eval judge` about the judges of these fingerprints, the candidate and
+    the one in use, if there is one."""
+    judges, served, split = report["judges"], report.get("served"), report["split"]
+    first, *others = judges
+    mine, theirs = judges[first], None
+    name = next((name for name in others if judges[name].get("release") == current is not None), None)
+    if mine.get("release") != candidate or (name is None) != (current is None) or split == "train":
+        detail = (
+            f"compares {first} with {' '.join(others) or 'nothing'} on {split}, not the candidate, as it is "
+            "now, with the judge in use on dialogues it did not learn from"
+        )
+        return [Gate(name="gold", passed=False, detail=detail)]
+    if served is None or (name is not None and name not in served["against"]):
+        detail = "not measured: name that of each judge by `dialint eval judge --contract`"
+        return [Gate(name="contract", passed=False, detail=detail)]
+    against = {}
+    if name is not None:
+        theirs, against = judges[name], {CURRENT: served["against"][name]}
+    gates = release_gates(
+        {split: {**served, "sha256": report["dataset"], "against": against}},
+        promised={},
+        precision=mine["contract"],
+        attacks=(mine["attacks"], theirs and theirs["attacks"]),
+        seconds=(mine["usage"]["seconds"], theirs and theirs["usage"]["seconds"]),
+    )
+    return [*gates, _acts(mine["unlike_base"])]
+
+
+def _gold(name: str, content: Mapping[str, Any]) -> Gate:
+    name, other = f"gold {name} {content['sha256'][:8]}", content["against"].get(CURRENT)
     lost = content["failed"] + content["not_judged"]
+    if other is None:
+        share, low, high = (each or 0.0 for each in _row(content, "recall_of_errors"))
+        found = f"{share:.3f} ({low:.3f} to {high:.3f}) of the errors found"
+        problems = [] if lost <= MAX_FAILED * content["dialogues"] else [f"{lost} dialogues not judged"]
+        problems += [] if low > MARGIN else [f"not shown to find errors: {found}"]
+        return _none_of(name, problems, found)
+    whole = other["difference"]["whole"]
     lost -= other["figures"]["failed"] + other["figures"]["not_judged"]
     rows = {"precision": whole["precision_of_findings"], "recall": whole["recall_of_errors"]}
     if other["figures"]["precision_of_findings"] is None:
         del rows["precision"]  # the release in use finds nothing here
     counts = {f"{lost} dialogues": lost, f"{(n := other['difference']['errors_not_judged'])} errors": n}
     problems = [f"{which} more not judged" for which, n in counts.items() if n > 0]
-    return _no_worse(f"gold {name} {content['sha256'][:8]}", rows, content, problems)
+    return _no_worse(name, rows, content, problems)
 
 
 def _no_worse(
@@ -86,12 +138,13 @@ def _points(row: Mapping[str, Any]) -> str:
     return f"{100 * value:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
 
 
-def _each_code(sets: Sets, current: str) -> Gate:
+def _each_code(sets: Sets) -> Gate:
     tests = [
         (f"{set_} {code} {figure.replace('_', ' ')}", row)
         for set_, content in sets.items()
-        for code, own in content["against"][current]["difference"]["codes"].items()
-        if content["against"][current]["figures"]["codes"][code]["dialogues_with_errors"] >= MIN_SOURCES
+        if (other := content["against"].get(CURRENT)) is not None
+        for code, own in other["difference"]["codes"].items()
+        if other["figures"]["codes"][code]["dialogues_with_errors"] >= MIN_SOURCES
         for figure, row in own.items()
         if figure in ("average_precision", "f1") and row["difference"] is not None
     ]
@@ -117,10 +170,10 @@ def _none_of(name: str, problems: Sequence[str], otherwise: str) -> Gate:
     return Gate(name=name, passed=not problems, detail="; ".join(problems) or otherwise)
 
 
-def _calibration(sets: Sets, current: str) -> Gate:
+def _calibration(sets: Sets) -> Gate:
     bins, off = [(name, own) for name, content in sets.items() for own in content["calibration"]], []
     for name, (stated, n, gap, low, high) in bins:
-        theirs = sets[name]["against"][current]["calibration"]
+        theirs = sets[name]["against"].get(CURRENT, {"calibration": ()})["calibration"]
         before = [abs(own[2]) for own in theirs if int(own[0] * BINS) == int(stated * BINS)]
         if _is_far((gap, low, high), max(MAX_GAP, *before, 0.0), bins):
             off.append(f"{name}: stated {stated:.2f}, {gap:+.2f} off in {n} rows")
@@ -136,36 +189,49 @@ def _is_far(row: Row, limit: float, tests: Sequence[object]) -> bool:
     return _is_above((value, low), limit, tests) or _is_above((-value, -high), limit, tests)
 
 
-def _contract(sets: Sets, codes: Mapping[str, CodeRelease]) -> Gate:
-    tests: list[tuple[str, Row, float]] = []
+def _contract(sets: Sets, promised: Mapping[str, float], precision: float | None) -> Gate:
+    tests: list[Test] = []
     for set_, content in sets.items():
+        if precision is not None:
+            tests += _wrong_findings(set_, _row(content, "precision_of_findings"), precision)
         for code, own in content["codes"].items():
-            scan = codes[code].scan if code in codes else None
-            if scan is not None and scan.contract is not None:
-                promise = scan.contract.false_accusations_per_100
+            if code in promised:
                 row = _row(own, "false_accusations_per_100")
-                name = f"{set_} {code}: {row[0]} false accusations on 100 clean turns, promised {promise:g}"
-                tests.append((name, row, promise))
-            if own["precision"] is not None:
-                high = own["precision_95"][1]
-                wrong = (1 - own["precision"], None if high is None else 1 - high)
-                tests.append((f"{set_} {code}: {wrong[0]:.2f} of findings wrong", wrong, 1 - MIN_PRECISION))
-    broken = [name for name, row, limit in tests if _is_above(row, limit, tests)]
-    return _none_of("contract", broken, f"{len(tests)} promises, none shown to be broken")
+                what = f"{set_} {code}: {row[0]} false accusations on 100 clean turns, promised "
+                tests.append((f"{what}{promised[code]:g}", row, promised[code]))
+            least = min(MIN_PRECISION, precision or 1.0)
+            tests += _wrong_findings(f"{set_} {code}", _row(own, "precision"), least)
+    return _none_above("contract", tests, "promises, none shown to be broken")
+
+
+def _wrong_findings(name: str, row: Row, least: float) -> list[Test]:
+    """The test of a precision that must be at least so high; none without findings."""
+    value, _, high = row
+    if value is None:
+        return []
+    wrong = 1 - value, None if high is None else 1 - high
+    return [(f"{name}: {wrong[0]:.2f} of findings wrong", wrong, 1 - least)]
+
+
+def _none_above(name: str, tests: Sequence[Test], otherwise: str) -> Gate:
+    """Passed if no figure is shown to be above its limit."""
+    problems = [what for what, row, limit in tests if _is_above(row, limit, tests)]
+    return _none_of(name, problems, f"{len(tests)} {otherwise}")
 
 
 def _row(figures: Mapping[str, Any], name: str) -> Row:
     return (figures[name], *figures[f"{name}_95"])
 
 
-def _fairness(sets: Sets, current: str) -> Gate:
-    tests: list[tuple[str, Row, float]] = []
+def _fairness(sets: Sets) -> Gate:
+    tests: list[Test] = []
     for set_, content in sets.items():
+        theirs = content["against"].get(CURRENT, {"slices": {}})["slices"]
         for kind in GROUPS:
-            theirs = content["against"][current]["slices"][kind]
             for part, own in content["slices"][kind].items():
                 for figure, (value, low, high) in own["gaps"].items():
-                    before = theirs.get(part, {}).get("gaps", {}).get(figure, (0.0,))[0] or 0.0
+                    gaps = theirs.get(kind, {}).get(part, {}).get("gaps", {})
+                    before = gaps.get(figure, (0.0,))[0] or 0.0
                     difference = "no" if value is None else f"{value:+.2f}"
                     name = f"{set_}, {kind} {part}: {figure.replace('_', ' ')} {difference} beside the others"
                     if figure == "recall_of_errors":
@@ -173,93 +239,37 @@ def _fairness(sets: Sets, current: str) -> Gate:
                         tests.append((name, row, max(MAX_RECALL_GAP, -before)))
                     else:
                         tests.append((name, (value, low), max(MAX_WRONG_GAP, before)))
-    unfair = [name for name, row, limit in tests if _is_above(row, limit, tests)]
-    return _none_of(
-        "fairness", unfair, f"{len(tests)} differences between groups, none shown to be too large"
-    )
+    return _none_above("fairness", tests, "differences between groups, none shown to be too large")
 
 
-def attack_gate(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Gate:
-    """More attacks succeed than against the release in use; both are `figures` of a target of `dialint eval
-    attack`.
+def _attacks(mine: Mapping[str, Any], theirs: Mapping[str, Any] | None) -> Gate:
+    """More attacks succeed than against the release in use, or, where that had nothing to attack, than
+    neutral text does and `MAX_FLIPS`; both are `figures` of a target of `dialint eval attack`.
 
     Source: Zou and Donner 2008, interval of a difference from two intervals (MOVER).
     """
     problems, measured = [], []
     for goal, own in mine.items():
-        rows = [each["all"] for each in (own, theirs[goal])]
-        if not all(row["trials"] for row in rows):
+        row, other = own["all"], None if theirs is None else theirs[goal]["all"]
+        if not row["trials"]:
             continue
-        (mine_rate, (low, _)), (rate, (_, high)) = ((row["rate"], row["rate_95"]) for row in rows)
-        measured.append(f"{goal} {100 * mine_rate:.1f} % of {rows[0]['trials']}, before {100 * rate:.1f} %")
-        if (
-            None not in (low, high)
-            and mine_rate - rate > ((mine_rate - low) ** 2 + (high - rate) ** 2) ** 0.5
-        ):
-            problems.append(measured[-1])
+        beside, allowed, (rate, _, high) = "neutral text", MAX_FLIPS, _row(row, "control_rate")
+        if other is not None and other["trials"]:
+            beside, allowed, (rate, _, high) = "before", 0.0, _row(other, "rate")
+        value, low, _ = _row(row, "rate")
+        measured.append(f"{goal} {100 * value:.1f} % of {row['trials']}, {beside} {100 * rate:.1f} %")
+        if None not in (low, high):
+            beyond = value - rate - allowed
+            if beyond > ((value - low) ** 2 + (high - rate) ** 2) ** 0.5:
+                problems.append(measured[-1])
     return _none_of("attacks", problems, "; ".join(measured) or "no finding to attack in either")
 
 
-def throughput_gate(mine_s: float, theirs_s: float) -> Gate:
-    """CPU seconds for the same dialogues."""
-    detail = f"{mine_s:.3f} s of CPU time for what took {theirs_s:.3f} s"
-    return Gate(name="throughput", passed=mine_s <= MAX_SLOWER * theirs_s, detail=detail)
-
-
-def judge_gates(
-    report: Mapping[str, Any], is_candidate: Callable[[str], bool], is_current: Callable[[str], bool]
-) -> list[Gate]:
-    """The gates on a report of `dialint eval judge`, which must compare the candidate with the judge in use,
-    by their names there."""
-    first, *others = report["judges"]
-    if not is_candidate(first) or len(others) != 1 or not is_current(others[0]) or report["split"] == "train":
-        detail = (
-            f"compares {first} with {' '.join(others) or 'nothing'} on {report['split']}, not the candidate "
-            "with the judge in use on dialogues it did not learn from"
-        )
-        return [Gate(name="gold", passed=False, detail=detail)]
-    (difference,) = report["differences"].values()
-    mine, theirs = (report["judges"][name] for name in (first, others[0]))
-    if "contract_kept" not in report:
-        detail = "the report has no figures by code: make it again by `dialint eval judge`"
-        return [Gate(name="gold", passed=False, detail=detail)]
-    sets = {report["split"]: {"against": {"": {"difference": difference, "figures": theirs}}}}
-    rows = {name: difference[name] for name in ("precision", "recall")}
-    lost = mine["readable"] < theirs["readable"]
-    allowed = max(MAX_GAP, theirs["calibration_error"] or 0.0)
-    error = _row(mine, "calibration_error")
-    off = (
-        [f"calibration error {error[0]:.3f}, allowed {allowed:.3f}"] if _is_above(error, allowed, ()) else []
-    )
-    return [
-        _no_worse(f"gold {report['split']}", rows, mine, ["more unreadable answers"] if lost else []),
-        _each_code(sets, ""),
-        _none_of("calibration", off, f"error not shown to be over {allowed:.3f}"),
-        _contract_kept(mine["name"], report["contract_kept"]),
-        _acts(mine["unlike_base"]),
-    ]
-
-
-def _contract_kept(name: str, kept: Mapping[str, Any] | None) -> Gate:
-    """Findings by a contract of other dialogues: all of them right as often as it says, and those of each
-    code as often as any finding must be."""
-    if kept is None or kept["judge"] != name:
-        whose = "none" if kept is None else f"of {kept['judge']}"
-        return Gate(
-            name="contract", passed=False, detail=f"{whose}: name it by `dialint eval judge --contract`"
-        )
-    precision, codes = kept["precision"], kept["codes"]
-    broken = [
-        f"{code or 'all codes'}: {1 - own['precision']:.2f} of {own['findings']} findings wrong"
-        for code, own in codes.items()
-        if _is_above(
-            (1 - own["precision"], 1 - own["precision_95"][1]),
-            1 - min(precision, MIN_PRECISION if code else 1.0),
-            codes,
-        )
-    ]
-    held = f"{len(codes)} promises, none shown to be broken" if codes else "accuses of nothing"
-    return _none_of("contract", broken, held)
+def _throughput(mine_s: float, theirs_s: float | None) -> Gate:
+    """Seconds for the same dialogues."""
+    beside = "and nothing is in use" if theirs_s is None else f"for what took {theirs_s:.3f} s"
+    is_passed = theirs_s is None or mine_s <= MAX_SLOWER * theirs_s
+    return Gate(name="throughput", passed=is_passed, detail=f"{mine_s:.3f} s {beside}")
 
 
 def _acts(unlike_base: tuple[int, int] | None) -> Gate:

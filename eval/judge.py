@@ -5,8 +5,10 @@
 
 Each judge reads the dialogues of one split as `dialint score --judge` has it do, and what it lists is
 compared with their labels. Prints tables, and with ``--out`` writes the report as JSON, without dialogue
-text. With ``--overrides`` writes what the judge's probabilities are worth, for `dialint score`. Trains
-nothing: the split must not have been used in training.
+text. With ``--overrides`` writes what the judge's probabilities are worth, for `dialint score`. With
+``--contract`` measures all that `dialint release promote` asks for: what the judges find by their contracts,
+code by code and in groups of dialogues, and how often attacks change it. Trains nothing: the split must not
+have been used in training.
 
 An error is right if a label over one half has its turn and code; a posterior label counts by that, and softly
 where probabilities are measured. Rounds of the bootstrap draw source dialogues, all rows of one together, so
@@ -15,11 +17,12 @@ that the figures of two judges on the same dialogues are paired.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from contextlib import closing
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
@@ -27,36 +30,36 @@ from pydantic import Field
 
 from dialint.detector.artifacts import data_fingerprint, fingerprint, package_versions, write_json
 from dialint.detector.environment import require_single_process
-from dialint.detector.errors import ConfigError
-from dialint.detector.interface import JudgeUsage, default_threads
+from dialint.detector.errors import ConfigError, UserError
+from dialint.detector.interface import Detector, JudgeUsage, default_threads
 from dialint.detector.judge.config import JudgeConfig, parse_judge
 from dialint.detector.judge.prompt import split_families
 from dialint.detector.judge.stage import StageOptions
+from dialint.detector.log_profile import profile_log
 from dialint.detector.option_ranges import command_options
-from dialint.detector.overrides import JudgeContract, read_overrides, update_overrides
+from dialint.detector.overrides import JudgeContract, Overrides, read_overrides, update_overrides
 from dialint.detector.records import Example
-from dialint.detector.statistics import (
-    Floats,
-    bootstrap_counts,
-    count_effective,
-    effective_interval,
-    grouped_sum,
-    ratio,
-)
+from dialint.detector.registry import verify_folder
+from dialint.detector.statistics import Floats, bootstrap_counts, grouped_sum, ratio
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.eval.attack.run import describe_rates, gate_attacks
+from dialint.eval.breakdowns import GROUPS
 from dialint.eval.figures import calibration_errors, ranking_figures, value_and_interval, with_interval
 from dialint.eval.judge_measure import (
     Comparison,
-    ErrorRow,
+    JudgeDetector,
+    compare,
     count_unlike_base,
-    findings_by,
     fit_contract,
-    measure,
     require_everything,
     require_readable,
 )
 from dialint.eval.labelled import ACCUSES_FROM, BETA, SelectionConfig, asked_codes, select_examples
-from dialint.eval.run import check_writable, make_console
+from dialint.eval.results import Results
+from dialint.eval.run import check_writable, evaluate_against, make_console
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 OF_ERRORS = ("recall", "f_half", "f1", "average_precision")
 OF_ACCUSATIONS = ("precision", "right_turns", "quote_overlap")
@@ -228,9 +231,10 @@ class EvaluateConfig:
     """Write what the judge's probabilities are worth, by code, into this file, for `dialint score
     --overrides`: its findings are right as often as --min-precision says. The split must be one that nothing
     was trained or chosen on, and is used up by it."""
-    contract: Path | None = None
-    """Such a file, of another split: the report says how often findings by it are right here, as `dialint
-    release promote` asks for."""
+    contract: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = ()
+    """Such files of another split, that of --judge and then those of --against: measures what findings by
+    them are worth here, as `dialint release promote` asks for, with some 1,000 more readings by each judge
+    for attacks."""
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
     selection: SelectionConfig = field(default_factory=SelectionConfig)
@@ -284,23 +288,27 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
         read_overrides(config.overrides)
     dataset_sha256 = data_fingerprint(dataset)
     measured_on = fingerprint([dataset_sha256, config.split])
-    given = None if config.contract is None else read_overrides(config.contract).judge
-    if config.contract is not None and (given is None or given.measured_on == measured_on):
-        why = "no contract of a judge" if given is None else f"measured on the split {config.split} itself"
-        raise ConfigError("E_OPTION", f"--contract {config.contract}: {why}")
+    contracts = [_read_contract(path, config.split, measured_on) for path in config.contract]
+    if len(contracts) > len(judges):
+        raise ConfigError("E_OPTION", f"--contract: {len(contracts)} files for {len(judges)} judges")
+    if contracts and asked.judge_cache is not None:
+        raise ConfigError("E_OPTION", "--judge-cache: with --contract the time of answers is measured")
     taxonomy = load_taxonomy(config.selection.taxonomy)
     examples = select_examples(dataset, config.split, config.selection, config.seed)
     if not examples:
         raise ConfigError("E_EXAMPLE", f"--split {config.split}: {dataset} holds no dialogue there")
     codes = frozenset(asked_codes(dataset, config.split, config.selection))
-    results = {name: _read(own, config, taxonomy, examples, codes) for name, own in judges.items()}
+    results = {
+        name: _read(own, config, taxonomy, examples, codes, given)
+        for (name, own), given in zip_longest(judges.items(), contracts)
+    }
     first = next(iter(results.values()))
     contract = None
     if config.overrides is not None:
-        require_readable(first.name, first.result)
+        require_readable(first.detector.release, first.result)
         own_codes = codes if asked.trained is None else codes & set(asked.trained.codes)
         contract = fit_contract(
-            first.name, first.result, taxonomy, own_codes, asked.min_precision, measured_on
+            first.detector.release, first.result, taxonomy, own_codes, asked.min_precision, measured_on
         )
         update_overrides(config.overrides, None, judge=contract)
     return {
@@ -310,55 +318,70 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
         "codes": sorted(codes),
         "rounds": config.rounds,
         "versions": package_versions("dialint", "torch", "transformers", "peft"),
-        **compare_judges(results, taxonomy, given, config.rounds),
+        **compare_judges(results, taxonomy, config.rounds),
         **({} if contract is None else {"contract": describe_contract(contract)}),
     }
 
 
+def _read_contract(path: Path, split: str, measured_on: str) -> JudgeContract:
+    contract = read_overrides(path).judge
+    if contract is None or contract.measured_on == measured_on:
+        why = "no contract of a judge" if contract is None else f"measured on the split {split} itself"
+        raise ConfigError("E_OPTION", f"--contract {path}: {why}")
+    return contract
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a judge finds by its `contract` in dialogues with labels, and how often attacks change it, as
+    `figures` of `dialint eval attack`."""
+
+    contract: JudgeContract
+    results: Results
+    attacks: Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Measured:
-    """What a judge lists against the labels, what it took, its name, and how many of so many answers are
-    other than its base's (`count_unlike_base`)."""
+    """What a judge lists against the labels, what it took, the fingerprint of its folder if it may be
+    promoted, and how many of so many answers are other than its base's (`count_unlike_base`)."""
 
+    detector: Detector
     result: Comparison
     usage: JudgeUsage
-    name: str
+    served: Served | None = None
+    release: str | None = None
     unlike_base: tuple[int, int] | None = None
 
 
-def compare_judges(
-    results: Mapping[str, Measured], taxonomy: Taxonomy, contract: JudgeContract | None, rounds: int = 1000
-) -> dict[str, Any]:
+def compare_judges(results: Mapping[str, Measured], taxonomy: Taxonomy, rounds: int = 1000) -> dict[str, Any]:
     """The part of the report that `dialint.eval.gates` reads: figures of each judge, the first one less each
-    other one, and what the first one's findings by `contract` are worth."""
-    result, *others = (each.result for each in results.values())
+    other one, and under `served` what those with a contract find by it, as a set of `dialint eval run`."""
+    first, *others = results.values()
+    served = {name: own for name, own in results.items() if own.served is not None and own is not first}
+    content: dict[str, Any] | None = None
+    if first.served is not None:
+        detectors = {name: own.detector for name, own in served.items()}
+        theirs = {name: own.served.results for name, own in served.items() if own.served is not None}
+        content, _ = evaluate_against(first.detector, first.served.results, detectors, theirs, rounds)
     return {
         "judges": {
             name: {
-                "name": own.name,
+                "name": own.detector.release,
+                "release": own.release,
                 **summarize_judge(own.result, taxonomy, rounds),
                 "usage": {each: getattr(own.usage, each) for each in USAGE},
                 "unlike_base": own.unlike_base,
+                "contract": None if own.served is None else own.served.contract.precision,
+                "attacks": None if own.served is None else own.served.attacks,
             }
             for name, own in results.items()
         },
         "differences": {
-            name: {
-                **judge_difference(result, other, rounds=rounds),
-                "codes": {
-                    code: judge_difference(result, other, {code}, rounds)
-                    for code in sorted({row.code for row in other.rows})
-                },
-            }
+            name: judge_difference(first.result, other.result, rounds=rounds)
             for name, other in zip(list(results)[1:], others, strict=True)
         },
-        "contract_kept": None
-        if contract is None
-        else {
-            "judge": contract.judge,
-            "precision": contract.precision,
-            "codes": _precision_of(findings_by(contract, result)),
-        },
+        "served": content,
     }
 
 
@@ -366,33 +389,39 @@ def _read(
     asked: JudgeConfig,
     config: EvaluateConfig,
     taxonomy: Taxonomy,
-    examples: list[Example],
+    examples: Sequence[Example],
     codes: frozenset[str],
+    contract: JudgeContract | None,
 ) -> Measured:
     from dialint.detector.engines.judge_engines import open_judge
 
-    is_local = parse_judge(asked.judge or "")[0] == "local"
-    if is_local:
+    kind, where = parse_judge(asked.judge or "")
+    release = None
+    if kind == "local":
         import torch
 
         torch.set_num_threads(config.threads)
+        with suppress(UserError):  # a base, which nobody promotes
+            release = verify_folder(Path(where)).fingerprint
     bf16 = {"auto": None, "fp32": False, "bf16": True}[config.precision]
-    options = StageOptions.of(asked, codes)
+    options = StageOptions.of(asked, codes, overrides=Overrides(judge=contract))
+    dialogues = [example.dialogue for example in examples]
     with closing(open_judge(asked, device=config.device, bf16=bf16)) as engine:
-        result, usage = measure(engine, taxonomy, options, examples, codes)
-        unlike_base = count_unlike_base(engine, taxonomy, options, examples) if is_local else None
-        return Measured(result, usage, engine.name, unlike_base)
-
-
-def _precision_of(findings: Collection[ErrorRow]) -> dict[str, dict[str, Any]]:
-    """Precision of the findings of each code, and of all under the name of none."""
-    figures = {}
-    for code in ("", *sorted({row.code for row in findings})):
-        own = [row for row in findings if code in ("", row.code)]
-        share = sum(row.is_error for row in own) / max(1, len(own))
-        interval = effective_interval(share, count_effective(row.source for row in own))
-        figures[code] = {"findings": len(own), "precision": share, "precision_95": interval}
-    return figures if findings else {}
+        if contract is not None and not engine.name.startswith(contract.judge):  # a promoted copy adds a hash
+            raise ConfigError("E_OPTION", f"--contract: of {contract.judge}, and the judge is {engine.name}")
+        detector = JudgeDetector(engine, taxonomy, options).with_log(profile_log(dialogues))
+        cases = detector.read(dialogues)
+        result, usage, served = compare(cases, examples, codes), replace(detector.usage), None
+        if contract is not None:
+            labelled = [
+                example.model_copy(update={"unlabelled": (*example.unlabelled, *case.unmet, *others)})
+                for example, case in zip(examples, cases, strict=True)
+                for others in [{label.code for label in example.labels} - codes]
+            ]
+            found = list(zip(labelled, map(detector.decide, cases), strict=True))
+            served = Served(contract, found, gate_attacks(detector, examples))
+        unlike_base = count_unlike_base(engine, taxonomy, options, examples) if kind == "local" else None
+    return Measured(detector, result, usage, served, release, unlike_base)
 
 
 def describe_contract(contract: JudgeContract) -> str:
@@ -426,6 +455,10 @@ def _print_report(report: dict[str, Any]) -> None:
         table.add_row(name, *(str(own[name]) for own in judges.values()))
     for name in ("questions", "prompt_tokens", "output_tokens"):
         table.add_row(name, *(f"{own['usage'][name]:,}" for own in judges.values()))
+    usages = [own["usage"] for own in judges.values()]
+    table.add_row(
+        "questions a second", *(f"{each['questions'] / (each['seconds'] or 1):.2f}" for each in usages)
+    )
     console.print(table)
     parts = Table(title=f"{first['name']}, by family of codes and by severity")
     for column in ("codes", "errors", "accusations", "precision", "recall", "f_half"):
@@ -435,10 +468,30 @@ def _print_report(report: dict[str, Any]) -> None:
         parts.add_row(name, str(own["errors"]), str(own["accusations"]), *figures)
     if first["by_family"]:
         console.print(parts)
+    if report["served"] is not None:
+        console.print(_group_table(report["served"], f"{first['name']}, by its contract, in groups"))
     for own in judges.values():
+        if own["attacks"] is not None:
+            print(f"{own['name']}, attacks: {describe_rates(own['attacks'])}")
         if own["failures"]:
             failed = ", ".join(f"{n} {failure}" for failure, n in sorted(own["failures"].items()))
             print(f"{own['name']}: dialogues without a usable answer: {failed}")
+
+
+def _group_table(content: Mapping[str, Any], title: str) -> Table:
+    """A row for each group of dialogues, with the figures of its gate."""
+    from rich.table import Table
+
+    figures = ("wrong_findings_per_100_turns", "recall_of_errors")
+    table = Table(title=title)
+    for column in ("", "group", "turns", "errors", "false accusations for 100 turns", "errors found"):
+        table.add_column(column)
+    for kind in GROUPS:
+        for part, own in content["slices"][kind].items():
+            rows = [{name: own[name][0], f"{name}_95": own[name][1:]} for name in figures]
+            cells = (_format(row, name, True) for row, name in zip(rows, figures, strict=True))
+            table.add_row(kind, part, str(own["turns"]), str(own["errors"]), *cells)
+    return table
 
 
 def _format(figures: dict[str, Any], name: str, has_intervals: bool) -> str:

@@ -10,28 +10,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from pydantic import Field
 
 from dialint.detector.artifacts import atomic_file, fingerprint, make_output_folder
 from dialint.detector.calibration import sigmoid
+from dialint.detector.decide import Rules
 from dialint.detector.engines.judge_engines import CachedJudge
 from dialint.detector.errors import ConfigError
-from dialint.detector.interface import JudgeUsage
+from dialint.detector.interface import JudgeUsage, PlainDetector
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine, JudgeRequest
-from dialint.detector.judge.merging import JudgedDialogue
+from dialint.detector.judge.merging import JudgedDialogue, Merger
 from dialint.detector.judge.prompt import PROMPT_VERSION, load_words, split_families
 from dialint.detector.judge.reading import LEAST_PROBABILITY, ReadError
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
-from dialint.detector.log_profile import profile_log
+from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.overrides import LEAST, JudgeContract, JudgedCode
-from dialint.detector.records import JUDGED_ROLES, Example, Label, Probability, Record
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Label, Probability, Record, Verdict
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.baselines import BaselineDetector
 from dialint.eval.calibration import fit_platt
+from dialint.eval.labelled import ACCUSES_FROM
 from dialint.eval.results import source_of, span_f1
 
 PRIOR = 5.0
@@ -61,6 +64,71 @@ class ErrorRow(Record):
     def is_error(self) -> bool:
         """Whether a label says that it is an error."""
         return self.truth > 0.5
+
+
+class JudgeDetector(PlainDetector):
+    """A judge without a scan. By a contract (`StageOptions.overrides`) it finds what `dialint score` lets it
+    accuse of, with calibrated probabilities; without one, what it lists at `ACCUSES_FROM` or more. A dialogue
+    about which a question has no usable answer is failed, whatever the others list."""
+
+    def __init__(self, engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions) -> None:
+        self._reader = JudgedDetector(BaselineDetector(taxonomy), engine, options)
+        self.release, self.fingerprint, self.taxonomy = engine.name, self._reader.fingerprint, taxonomy
+        self.codes = tuple(code for code in taxonomy.codes if code in options.codes)
+        threshold = ACCUSES_FROM if options.overrides.judge is None else None
+        self._rules = Rules({}, options.overrides, judge_threshold=threshold)
+        self._merger = Merger(self._reader.judge_name, taxonomy, self._rules)
+        self._log = EMPTY_PROFILE
+
+    def reordered(self) -> JudgeDetector:
+        """The same judge, asked about the codes in reverse order."""
+        categories = tuple(
+            category.model_copy(update={"codes": category.codes[::-1]})
+            for category in self.taxonomy.categories[::-1]
+        )
+        fields = {name: getattr(self.taxonomy, name) for name in Taxonomy.model_fields}
+        taxonomy = Taxonomy(**{**fields, "categories": categories})
+        other = JudgeDetector(self._reader.engine, taxonomy, self._reader.options).with_log(self._log)
+        other._reader.usage = self.usage
+        return other
+
+    @property
+    def usage(self) -> JudgeUsage:
+        """What it was asked so far."""
+        return self._reader.usage
+
+    def with_log(self, log: LogProfile) -> Self:
+        self._log = log
+        self._reader.with_log(log)
+        return self
+
+    def read(self, dialogues: Sequence[Dialogue]) -> list[JudgedDialogue]:
+        """What it lists in dialogues, before anything is decided."""
+        return self._reader.read(dialogues)
+
+    def decide(self, case: JudgedDialogue) -> Verdict:
+        """The verdict on what it lists; its probabilities are of the turns and codes that it was asked
+        about."""
+        verdict = self._merger.merge(case)
+        probabilities: dict[int, dict[str, float]] = {}
+        for question in case.questions:
+            own = [code for code in question.codes if code in case.asked]
+            for turn in question.turns:
+                probabilities.setdefault(turn, {}).update(dict.fromkeys(own, 0.0))
+        for error in case.errors:
+            row, stated = (
+                probabilities.get(error.turn, {}),
+                self._rules.judged_probability(error.code, error.probability),
+            )
+            if error.start is not None and error.code in row:
+                row[error.code] = max(row[error.code], stated)
+        changes: dict[str, object] = {"probabilities": probabilities, "release": self.release}
+        if case.failures:
+            changes |= {"status": "failed", "failure": min(case.failures)}
+        return verdict.model_copy(update=changes)
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return [self.decide(case) for case in self.read(dialogues)]
 
 
 class Comparison(Record):
@@ -182,19 +250,6 @@ def fit_contract(
     )
 
 
-def findings_by(contract: JudgeContract, result: Comparison) -> list[ErrorRow]:
-    """The listed errors that are findings by a contract."""
-    codes = contract.codes
-    return [
-        row
-        for row in result.rows
-        if row.probability is not None
-        and row.code in codes
-        and (threshold := codes[row.code].threshold) is not None
-        and codes[row.code].calibrate(row.probability) >= threshold
-    ]
-
-
 def _lowest_threshold(values: np.ndarray, right: np.ndarray, precision: float, pooled: float) -> float | None:
     """The lowest calibrated probability from which on the family's errors are right often enough, by the
     mean of the probabilities and by the shrunk share of those that were right. A family of which nothing was
@@ -224,16 +279,15 @@ def measure(
     options: StageOptions,
     examples: Sequence[Example],
     codes: Collection[str],
-) -> tuple[Comparison, JudgeUsage]:
-    """Has the judge read the examples' dialogues, compares what it lists with their labels of `codes`, and
-    says what it took.
+) -> Comparison:
+    """Has the judge read the examples' dialogues, and compares what it lists with their labels of `codes`.
 
     Raises:
         WorldError: it is gone.
     """
     dialogues = [example.dialogue for example in examples]
-    reader = JudgedDetector(BaselineDetector(taxonomy), engine, options).with_log(profile_log(dialogues))
-    return compare(reader.read(dialogues), examples, codes), reader.usage
+    judge = JudgeDetector(engine, taxonomy, options).with_log(profile_log(dialogues))
+    return compare(judge.read(dialogues), examples, codes)
 
 
 N_PROBES, PROBE_TOKENS = 8, 96
@@ -328,7 +382,7 @@ def measured_contract(
         result = Comparison.model_validate_json(path.read_bytes())
     else:
         announce()
-        result, _ = measure(engine, taxonomy, options, examples, options.codes)
+        result = measure(engine, taxonomy, options, examples, options.codes)
         require_readable(engine.name, result)
         make_output_folder(folder)
         with atomic_file(path) as file:

@@ -2,8 +2,8 @@
 
 A promoted judge is what `dialint serve vllm --release current` serves, a promoted scan what `dialint score
 --release current` scans with. A candidate must pass the gates of `dialint.eval.gates` beside the release in
-use, and a person signs it off. With ``--server`` a running server changes its adapter first, and the pointer
-moves only if it did, and if the adapter answers otherwise than its base.
+use, or the scan that ships, and a person signs it off. With ``--server`` a running server changes its adapter
+first, and the pointer moves only if it did, and if the adapter answers otherwise than its base.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dialint.app.output import print_line, print_status, print_table
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.registry import (
     KINDS,
+    SHIPPED_RELEASES,
     WHOLE,
     Gate,
     Registry,
@@ -83,8 +84,8 @@ def promote(
         Who signs it off.
     gold
         Labelled sets, as of `dialint eval run`, on which a scan must be no worse than the one in use; of a
-        judge reports of `dialint eval judge --against --contract --out`. Needed unless the release is the
-        first of its kind here, or scores a share already.
+        judge reports of `dialint eval judge --contract --out`, with --against where one is in use. Needed
+        unless the release is in use or scores a share already.
     share
         Percentage of the dialogues that a scan scores from now on; 0: all of them aside, as a shadow. 100
         ends the roll-out.
@@ -99,11 +100,11 @@ def promote(
     if share < WHOLE and source.kind == "judge":
         raise ConfigError("E_OPTION", "--share: a judge is promoted as a whole")
     prepare, registry = swap.prepare(source.kind), Registry(source.kind)
-    current, rollout = registry.current(), registry.rollout()
+    current, rollout = _in_use(registry), registry.rollout()
     gates: tuple[Gate, ...] = ()
     if gold:
         measure = _scan_gates if source.kind == "scan" else _judge_gates
-        gates = tuple(measure(source, gold, None if current is None else registry.folder / current.id))
+        gates = tuple(measure(source, gold, current))
         rows = [(gate.name, "passed" if gate.passed else "FAILED", gate.detail) for gate in gates]
         print_table(("gate", "", "measured"), rows)
         if not all(gate.passed for gate in gates):
@@ -111,48 +112,55 @@ def promote(
             return 1
     elif rollout is not None and rollout.fingerprint == source.fingerprint:
         gates = rollout.gates
-    elif current is not None and current.id != source.id:
+    elif current is None or current.fingerprint != source.fingerprint:
+        against = "" if current is None else f" --against local:{current.folder}"
+        contracts = "FILE" if current is None else "FILE ITS_FILE"
         how = {
             "scan": "labelled dialogues, such as FOLDER/test.jsonl of `dialint export dataset --out FOLDER`",
-            "judge": f"the report of `dialint eval judge DATASET --judge local:{folder} "
-            f"--against local:{registry.folder / current.id} --contract FILE --out REPORT.json`",
+            "judge": f"the report of `dialint eval judge DATASET --judge local:{folder}{against} --contract "
+            f"{contracts} --out REPORT.json`",
         }
-        raise ConfigError("E_OPTION", f"--gold: what it is compared on with {current.id}, {how[source.kind]}")
-    compared_with = current.id if gates and current is not None else None
+        beside = "" if current is None else f" with {current.id}"
+        raise ConfigError("E_OPTION", f"--gold: what it is measured on{beside}, {how[source.kind]}")
+    compared_with = current.id if gates and current is not None and registry.current() is not None else None
     if share < WHOLE:
         registry.promote(source, prepare, by=by, share=share, gates=gates, compared_with=compared_with)
         print_line(
             f"{source.kind} {source.id} scores {f'{share} %' if share else 'aside'} beside the current one"
         )
         return 0
-    pointer = registry.promote(source, prepare, by=by, gates=gates, compared_with=compared_with)
-    before = f"; before it {pointer.earlier[-1]}" if pointer.earlier else ""
-    print_line(f"current {source.kind}: {pointer.id}{before}")
+    promoted = registry.promote(source, prepare, by=by, gates=gates, compared_with=compared_with)
+    before = f"; before it {promoted.earlier[-1]}" if promoted.earlier else ""
+    print_line(f"current {source.kind}: {promoted.id}{before}")
     return 0
+
+
+def _in_use(registry: Registry) -> VerifiedFolder | None:
+    """What was promoted last, else the scan that ships."""
+    pointer = registry.current()
+    if pointer is not None:
+        folder = registry.folder / pointer.id
+        return VerifiedFolder(folder, registry.kind, pointer.id, pointer.fingerprint)
+    return verify_folder(SHIPPED_RELEASES["embedded"]) if registry.kind == "scan" else None
 
 
 N_TIMED = 64
 """Dialogues that are scored for the throughput."""
 
 
-def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: Path | None) -> list[Gate]:
-    """The gates of a scan beside the one in use: of the registry, or the embedded one."""
+def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: VerifiedFolder | None) -> list[Gate]:
     from dialint.detector.artifacts import sha256_file
     from dialint.detector.interface import Detector, DetectorConfig
-    from dialint.detector.judge.config import JudgeConfig
     from dialint.detector.pipeline import load_detector
     from dialint.detector.records import Example
-    from dialint.detector.release import EMBEDDED
-    from dialint.eval.attack.run import AttackConfig
-    from dialint.eval.attack.run import evaluate as evaluate_attacks
-    from dialint.eval.gates import attack_gate, scan_gates, throughput_gate
+    from dialint.eval.attack.run import gate_attacks
+    from dialint.eval.gates import CURRENT, release_gates
     from dialint.eval.results import read_examples, score_examples
     from dialint.eval.run import evaluate_against
 
     if len({path.stem for path in gold}) < len(gold):
         raise ConfigError("E_OPTION", "--gold: two files have the same name; rename one")
-    configs = [DetectorConfig(release=folder) for folder in (source.folder, current or EMBEDDED)]
-    mine, theirs = map(load_detector, configs)
+    mine, theirs = (load_detector(DetectorConfig(release=each and each.folder)) for each in (source, current))
     sets, examples = {}, list[Example]()
     for path in gold:
         own = list(read_examples(path))
@@ -161,9 +169,7 @@ def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: Path | No
         if any(example.split == "train" for example in own):
             raise ConfigError("E_EXAMPLE", f"{path}: of the split train; name held-out dialogues")
         results = [score_examples(each, own) for each in (mine, theirs)]
-        content, _ = evaluate_against(
-            mine, results[0], {"current": theirs}, {"current": results[1]}, rounds=1000
-        )
+        content, _ = evaluate_against(mine, results[0], {CURRENT: theirs}, {CURRENT: results[1]}, rounds=1000)
         sets[path.stem] = {"sha256": sha256_file(path), **content}
         examples += own
     dialogues = [example.dialogue for example in examples[:N_TIMED]]
@@ -173,32 +179,25 @@ def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: Path | No
         detector.verdicts(dialogues)
         return time.process_time() - started
 
-    attacks = [
-        evaluate_attacks(examples, AttackConfig(copies=1), config, JudgeConfig())["targets"]["scan"][
-            "figures"
-        ]
-        for config in configs
-    ]
-    return [
-        *scan_gates(sets, "current", mine.info.codes),
-        attack_gate(*attacks),
-        throughput_gate(*(min(cpu_seconds(each) for _ in range(2)) for each in (mine, theirs))),
-    ]
+    contracts = {code: own.scan.contract for code, own in mine.info.codes.items() if own.scan is not None}
+    return release_gates(
+        sets,
+        promised={code: own.false_accusations_per_100 for code, own in contracts.items() if own is not None},
+        attacks=tuple(gate_attacks(each, examples) for each in (mine, theirs)),
+        seconds=tuple(min(cpu_seconds(each) for _ in range(2)) for each in (mine, theirs)),
+    )
 
 
-def _judge_gates(source: VerifiedFolder, gold: Sequence[Path], current: Path | None) -> list[Gate]:
+def _judge_gates(source: VerifiedFolder, gold: Sequence[Path], current: VerifiedFolder | None) -> list[Gate]:
     from dialint.detector.artifacts import read_object
     from dialint.eval.gates import judge_gates
-
-    def is_in(folder: Path | None) -> Callable[[str], bool]:
-        return lambda name: folder is None or Path(name.partition(":")[2]).resolve() == folder.resolve()
 
     gates = list[Gate]()
     for path in gold:
         report = read_object(path)
         if report is None or report.get("kind") != "judges":
             raise ConfigError("E_EXAMPLE", f"{path}: no report of `dialint eval judge --out`")
-        gates += judge_gates(report, is_in(source.folder), is_in(current))
+        gates += judge_gates(report, source.fingerprint, current and current.fingerprint)
     return gates
 
 

@@ -3,20 +3,21 @@
     dialint eval attack build/examples/test.jsonl --out report.json
 
 Puts 500 attacks of 15 families into customers' turns, agents' turns and results of tools, and counts the
-findings that disappear or arise, beside controls of neutral text. Prints a table; the JSON holds ids and no
-dialogue text. A figure is of this battery: no release is immune. Trains and tunes nothing.
+findings that disappear or arise, beside controls of neutral text, and the dialogues with other findings
+where only blanks are doubled, or dialogues and codes come in reverse order. Prints a table; the JSON holds
+ids and no dialogue text. A figure is of this battery: no release is immune. Trains and tunes nothing.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
@@ -26,27 +27,26 @@ from dialint.detector.artifacts import package_versions, sha256_file, write_json
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
-from dialint.detector.interface import DetectorConfig
+from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.stage import StageOptions
 from dialint.detector.option_ranges import command_options
 from dialint.detector.policy import load_policies
-from dialint.detector.records import Example
+from dialint.detector.records import Dialogue, Example
 from dialint.detector.statistics import bootstrap_counts, grouped_sum, percentile_interval, ratio
 from dialint.eval.attack.battery import Attack, Battery, Goal, load_battery, make_battery
 from dialint.eval.attack.trials import (
-    JudgeTarget,
-    ScanTarget,
     Subject,
     Target,
     TargetVerdict,
     Trial,
+    double_blanks,
     find_subjects,
     is_flipped,
     make_trial,
 )
 from dialint.eval.baselines import open_detector
-from dialint.eval.judge_measure import require_everything
+from dialint.eval.judge_measure import JudgeDetector, require_everything
 from dialint.eval.results import read_examples, read_labelled_log, source_name
 from dialint.eval.run import check_writable, make_console
 
@@ -138,19 +138,19 @@ def evaluate(
     require_everything(judge)
     battery = load_battery()
     engine = open_judge(judge, device=detector.device) if judge.judge is not None else None
-    scan = ScanTarget(open_detector(None, detector))
-    targets = {"scan": _measure(scan, battery, examples, config)}
+    scan = open_detector(None, detector)
+    targets = {"scan": measure_attacks(scan, examples, config)}
     if engine is not None:
         with closing(engine):
             policies = load_policies(detector.policy)
             options = StageOptions.of(judge, scan.taxonomy.codes, policies=policies)
-            target = JudgeTarget(engine, scan.taxonomy, options)
-            targets["judge"] = _measure(target, battery, examples, config)
+            asked = JudgeDetector(engine, scan.taxonomy, options)
+            targets["judge"] = measure_attacks(asked, examples, config)
         targets["judge"] |= {
-            "questions": target.usage.questions,
-            "failed_questions": sum(target.usage.failures.values()),
-            "prompt_tokens": target.usage.prompt_tokens,
-            "output_tokens": target.usage.output_tokens,
+            "questions": asked.usage.questions,
+            "failed_questions": sum(asked.usage.failures.values()),
+            "prompt_tokens": asked.usage.prompt_tokens,
+            "output_tokens": asked.usage.output_tokens,
         }
     return {
         "kind": "attacks",
@@ -165,10 +165,16 @@ def evaluate(
     }
 
 
-def _measure(
-    target: Target, battery: Battery, examples: Sequence[Example], config: AttackConfig
-) -> dict[str, Any]:
-    hiding, accusing = find_subjects(target, examples, config.seed)
+def measure_attacks(detector: Detector, examples: Sequence[Example], config: AttackConfig) -> dict[str, Any]:
+    """The part of the report about one detector.
+
+    Raises:
+        ConfigError: it judged no dialogue, so there is nothing to attack.
+    """
+    target, battery = Target(detector), load_battery()
+    dialogues = [example.dialogue for example in examples]
+    verdicts = target.read(dialogues)
+    hiding, accusing = find_subjects(target, dialogues, verdicts, config.seed)
     if not hiding and not accusing:
         raise ConfigError("E_EXAMPLE", f"{target.name} judged no dialogue of it, so nothing can be attacked")
     by_goal: dict[Goal, list[Subject]] = {"hide": hiding, "accuse": accusing}
@@ -178,6 +184,7 @@ def _measure(
         attacks = [each for group in groups for each in group[: config.per_family]]
     started = time.process_time()
     outcomes = run_attacks(target, battery, attacks, by_goal, config.copies, config.seed)
+    outcomes += _reread(target, dialogues, verdicts)
     return {
         "name": target.name,
         "fingerprint": target.fingerprint,
@@ -190,13 +197,20 @@ def _measure(
     }
 
 
+def gate_attacks(detector: Detector, examples: Sequence[Example]) -> dict[str, Any]:
+    """The figures that the gate of a promotion reads: every attack once."""
+    figures: dict[str, Any] = measure_attacks(detector, examples, AttackConfig(copies=1))["figures"]
+    return figures
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What came of an attack: whether it and its control succeeded. `unread`: the attacked
-    verdict failed, or the turn was not judged for its language, and the verdict says so."""
+    verdict failed, or the turn was not judged for its language, and the verdict says so. Of the goals
+    ``blanks`` and ``order`` are second readings of a dialogue with the same words."""
 
     family: str
-    goal: Goal
+    goal: Goal | Literal["blanks", "order"]
     place: str
     attack: str
     dialogue_id: str
@@ -248,10 +262,34 @@ def _outcome(target: Target, trial: Trial, attacked: TargetVerdict, control: Tar
     )
 
 
+def _reread(target: Target, dialogues: Sequence[Dialogue], before: Sequence[TargetVerdict]) -> list[Outcome]:
+    """Whether a dialogue's findings change with its blanks doubled, or in another order."""
+    outcomes: list[Outcome] = []
+    readings: dict[Literal["blanks", "order"], list[TargetVerdict]] = {
+        "blanks": target.read([double_blanks(each) for each in dialogues]),
+        "order": target.reread(dialogues),
+    }
+    for goal, again in readings.items():
+        for dialogue, own, other in zip(dialogues, before, again, strict=True):
+            if own.status == "scored":
+                is_changed, is_unread = own.findings != other.findings, other.status != "scored"
+                fields = (goal, goal, "", "", dialogue.id, 0, "")
+                outcomes.append(Outcome(*fields, is_changed, control_flipped=False, unread=is_unread))
+    return outcomes
+
+
+GOALS = {
+    "hide": "findings hidden",
+    "accuse": "accusations made",
+    "blanks": "changed by doubled blanks",
+    "order": "changed by another order",
+}
+
+
 def summarize(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
     """Figures by goal: of all outcomes, and by family, place and code."""
     figures: dict[str, Any] = {}
-    for goal in get_args(Goal):
+    for goal in GOALS:
         of_goal = [each for each in outcomes if each.goal == goal]
         figures[goal] = {"all": _rates(of_goal, rounds)}
         for name in ("family", "place", "code"):
@@ -323,7 +361,14 @@ def print_report(report: dict[str, Any]) -> None:
                 cells.extend(_cells(figures))
             table.add_row(name, *cells, end_section=name == (families or [""])[-1])
         console.print(table)
+        print(f"{target['name']}: {describe_rates(goals)}")
     print(f"{report['cpu_seconds']:.0f} s of CPU time. Figures of this battery; no system is immune.")
+
+
+def describe_rates(figures: Mapping[str, Any]) -> str:
+    """How often attacks succeed, on one line."""
+    rows = {GOALS[goal]: own["all"] for goal, own in figures.items() if own["all"]["trials"]}
+    return ", ".join(f"{name} {100 * row['rate']:.1f} % of {row['trials']}" for name, row in rows.items())
 
 
 def _cells(figures: dict[str, Any] | None) -> list[str]:

@@ -17,19 +17,14 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.interface import Detector, JudgeUsage
-from dialint.detector.judge.engine import JudgeEngine
-from dialint.detector.judge.merging import JudgedDialogue
-from dialint.detector.judge.reading import Reading
-from dialint.detector.judge.stage import JudgedDetector, StageOptions
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, ToolCall, Turn
+from dialint.detector.interface import Detector
+from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.attack.battery import Attack, Battery, Place, Position, neutral_text
-from dialint.eval.baselines import BaselineDetector
-from dialint.eval.labelled import accusations
+from dialint.eval.judge_measure import JudgeDetector
 
 Spot = tuple[int, str]
 """A turn and a code."""
@@ -156,30 +151,15 @@ def is_flipped(trial: Trial, placed: Placed, verdict: TargetVerdict, taxonomy: T
 CHUNK = 128
 
 
-class Target(Protocol):
-    """Anything that can be attacked."""
-
-    name: str
-    fingerprint: str
-    taxonomy: Taxonomy
-
-    def read(self, dialogues: Sequence[Dialogue]) -> list[TargetVerdict]:
-        """Its verdict on each dialogue."""
-        ...
-
-    def accusable(self, verdict: TargetVerdict, turn: int) -> tuple[str, ...]:
-        """The codes of which it may be made to accuse a turn without findings."""
-        ...
-
-
-class ScanTarget:
-    """A detector, as `dialint score` runs it."""
+class Target:
+    """A detector that is attacked: a release as `dialint score` runs it, or a `JudgeDetector`."""
 
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
         self.name, self.fingerprint, self.taxonomy = detector.release, detector.fingerprint, detector.taxonomy
 
     def read(self, dialogues: Sequence[Dialogue]) -> list[TargetVerdict]:
+        """Its verdict on each dialogue."""
         verdicts: list[TargetVerdict] = []
         for start in range(0, len(dialogues), CHUNK):
             chunk = dialogues[start : start + CHUNK]
@@ -190,52 +170,43 @@ class ScanTarget:
                 verdicts.append(TargetVerdict(findings, judged, verdict.status))
         return verdicts
 
-    def accusable(self, verdict: TargetVerdict, turn: int) -> tuple[str, ...]:
-        return tuple(self.taxonomy.codes)
-
-
-class JudgeTarget:
-    """A judge that reads dialogues as `dialint score --judge` has it do. Its findings are the errors that it
-    lists at `ACCUSES_FROM` or more with words of the turn; a dialogue without a usable answer is failed."""
-
-    def __init__(self, engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions) -> None:
-        self._reader = JudgedDetector(BaselineDetector(taxonomy), engine, options)
-        self.name, self.fingerprint, self.taxonomy = engine.name, engine.fingerprint, taxonomy
-
-    @property
-    def usage(self) -> JudgeUsage:
-        """What it was asked so far."""
-        return self._reader.usage
-
-    def read(self, dialogues: Sequence[Dialogue]) -> list[TargetVerdict]:
-        return [_judge_verdict(case) for case in self._reader.read(dialogues)]
+    def reread(self, dialogues: Sequence[Dialogue]) -> list[TargetVerdict]:
+        """Its verdicts where all comes in reverse order, the dialogues and the codes that a judge is asked
+        about."""
+        other = Target(self._detector.reordered()) if isinstance(self._detector, JudgeDetector) else self
+        return other.read(dialogues[::-1])[::-1]
 
     def accusable(self, verdict: TargetVerdict, turn: int) -> tuple[str, ...]:
-        return tuple(code for code in self.taxonomy.codes if (turn, code) in verdict.judged)
-
-
-def _judge_verdict(case: JudgedDialogue) -> TargetVerdict:
-    spots = (
-        (turn, code) for question in case.questions for turn in question.turns for code in question.codes
-    )
-    accused = ((error.turn, error.code) for error in accusations(Reading(errors=tuple(case.errors))))
-    judged = frozenset(spot for spot in spots if spot[1] in case.asked)
-    return TargetVerdict(frozenset(accused), judged, "failed" if case.failures else "scored")
+        """The codes of which it may be made to accuse a turn without findings: a judge those of its
+        questions."""
+        is_judge = isinstance(self._detector, JudgeDetector)
+        return tuple(code for code in self.taxonomy.codes if not is_judge or (turn, code) in verdict.judged)
 
 
 def find_subjects(
-    target: Target, examples: Sequence[Example], seed: int
+    target: Target, dialogues: Sequence[Dialogue], verdicts: Sequence[TargetVerdict], seed: int
 ) -> tuple[list[Subject], list[Subject]]:
     """Subjects for hiding, one a finding, and for accusing, one a dialogue without findings."""
     hiding: list[Subject] = []
     accusing: list[Subject] = []
-    dialogues = [example.dialogue for example in examples]
-    for dialogue, verdict in zip(dialogues, target.read(dialogues), strict=True):
+    for dialogue, verdict in zip(dialogues, verdicts, strict=True):
         hiding.extend(Subject(dialogue, turn, (code,)) for turn, code in sorted(verdict.findings))
         if verdict.status == "scored" and not verdict.findings:
             turn = _some_turn(dialogue, seed)
             accusing.append(Subject(dialogue, turn, target.accusable(verdict, turn)))
     return hiding, accusing
+
+
+def double_blanks(dialogue: Dialogue) -> Dialogue:
+    """The dialogue with each blank of its people's turns doubled and one added at their ends, which changes
+    no word."""
+    turns = (
+        turn.model_copy(update={"text": turn.text.replace(" ", "  ") + " ", "edits": ()})
+        if turn.role in ("customer", *JUDGED_ROLES) and turn.text.strip()
+        else turn
+        for turn in dialogue.turns
+    )
+    return dialogue.model_copy(update={"turns": tuple(turns)})
 
 
 def _some_turn(dialogue: Dialogue, seed: int) -> int:

@@ -1,6 +1,7 @@
 """Trials of attacks, their figures by hand, and the command from end to end."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,23 +11,26 @@ from scripted_judge import ScriptedJudge, listed
 from dialint.detector.engines import judge_engines
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.judge.stage import StageOptions
-from dialint.detector.records import Example
+from dialint.detector.records import Dialogue, Example
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval import baselines
 from dialint.eval.attack import run
 from dialint.eval.attack.battery import Attack, load_battery, make_battery
 from dialint.eval.attack.run import Outcome, run_attacks, summarize
 from dialint.eval.attack.trials import (
-    JudgeTarget,
     Subject,
+    Target,
     TargetVerdict,
     Trial,
+    double_blanks,
     find_subjects,
     is_flipped,
     make_trial,
     place_text,
 )
+from dialint.eval.judge_measure import JudgeDetector
 
 TAXONOMY = load_taxonomy()
 
@@ -130,26 +134,34 @@ def test_without_any_flip_the_interval_counts_dialogues() -> None:
 OPTIONS = StageOptions(codes=frozenset(TAXONOMY.codes))
 
 
+def target_of(judge: ScriptedJudge) -> Target:
+    return Target(JudgeDetector(judge, TAXONOMY, OPTIONS))
+
+
+def subjects_of(judge: ScriptedJudge, *dialogues: Dialogue) -> tuple[list[Subject], list[Subject]]:
+    target = target_of(judge)
+    return find_subjects(target, dialogues, target.read(dialogues), 1)
+
+
 def test_subjects_are_what_a_judge_lists_and_dialogues_in_which_it_lists_nothing() -> None:
     unsure = {"number": 1, "code": "M2", "probability": 0.4}
     doubtful = listed({"turn": 1, "code": "M2", "quote": "{{name}}", "probability": 0.4}, decisions=[unsure])
-    examples = [Example(dialogue=each, split="test") for each in (PLACEHOLDER, CLEAN)]
-    hiding, accusing = find_subjects(JudgeTarget(rule_judge(obeys=False), TAXONOMY, OPTIONS), examples, 1)
+    hiding, accusing = subjects_of(rule_judge(obeys=False), PLACEHOLDER, CLEAN)
     assert hiding == [Subject(PLACEHOLDER, 1, ("M2",))]
     [own] = accusing
     assert (own.dialogue, own.turn in (1, 3)) == (CLEAN, True)
     assert "T1" in own.codes
     assert "P2" not in own.codes  # there is no policy, so nobody asks about it
-    hiding, accusing = find_subjects(JudgeTarget(ScriptedJudge(doubtful), TAXONOMY, OPTIONS), examples[:1], 1)
+    hiding, accusing = subjects_of(ScriptedJudge(doubtful), PLACEHOLDER)
     assert (len(hiding), len(accusing)) == (0, 1)
 
 
 def test_a_judge_without_a_usable_answer_is_unread_and_no_subject() -> None:
-    target = JudgeTarget(ScriptedJudge(lambda _: ["no"]), TAXONOMY, OPTIONS)
-    assert find_subjects(target, [Example(dialogue=CLEAN, split="test")], 1) == ([], [])
+    mute = ScriptedJudge(lambda _: ["no"])
+    assert subjects_of(mute, CLEAN) == ([], [])
     battery = load_battery()
     subjects = {"hide": [Subject(PLACEHOLDER, 1, ("M2",))], "accuse": []}
-    [outcome] = run_attacks(target, battery, make_battery(battery, 1)[:1], subjects, 1, 1)  # type: ignore[arg-type]
+    [outcome] = run_attacks(target_of(mute), battery, make_battery(battery, 1)[:1], subjects, 1, 1)  # type: ignore[arg-type]
     assert (outcome.flipped, outcome.control_flipped, outcome.unread) == (True, True, True)
 
 
@@ -160,12 +172,35 @@ def test_a_judge_that_obeys_is_flipped_and_one_that_does_not_is_not() -> None:
     accusing = [a for a in attacks if any("Report error" in part for part in a.parts)]
     subjects = {"hide": [Subject(PLACEHOLDER, 1, ("M2",))], "accuse": [Subject(CLEAN, 1, battery.accused)]}
     for obeys in (True, False):
-        target = JudgeTarget(rule_judge(obeys=obeys), TAXONOMY, OPTIONS)
+        target = target_of(rule_judge(obeys=obeys))
         static = run_attacks(target, battery, [*orders[:8], *accusing[:8]], subjects, 1, 1)  # type: ignore[arg-type]
         figures = summarize(static, 10)
         for goal in ("hide", "accuse"):
             assert (figures[goal]["all"]["rate"], figures[goal]["all"]["control_rate"]) == (float(obeys), 0.0)
             assert figures[goal]["all"]["trials"] == 8
+
+
+def test_a_judge_that_goes_by_blanks_or_by_the_order_of_codes_changes_its_findings() -> None:
+    """Before: only added words were tried."""
+    examples = [Example(dialogue=each, split="test") for each in (PLACEHOLDER, SECRET, CLEAN)]
+
+    def by_blanks(request: JudgeRequest) -> Sequence[str]:
+        has_two = "is  changed" in request.messages[-1]["content"]
+        return listed(*[{"turn": 3, "code": "T1", "quote": "Thank"}] * has_two)(request)
+
+    def by_order(request: JudgeRequest) -> Sequence[str]:
+        names = request.schema["properties"]["errors"]["items"]["properties"]["code"]["enum"]
+        return listed(*[{"turn": 1, "code": "T1", "quote": "e"}] * (names[0] > names[-1]))(request)
+
+    config = run.AttackConfig(per_family=1, copies=1, rounds=0)
+    for judge, flips in (
+        (rule_judge(obeys=False), [0, 0]),
+        (ScriptedJudge(by_blanks), [1, 0]),
+        (ScriptedJudge(by_order), [0, 3]),
+    ):
+        figures = run.measure_attacks(JudgeDetector(judge, TAXONOMY, OPTIONS), examples, config)["figures"]
+        assert [figures[goal]["all"]["flips"] for goal in ("blanks", "order")] == flips
+    assert [turn.text[-1] for turn in double_blanks(CLEAN).turns] == [" "] * 4
 
 
 def write_examples(path: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import pytest
 from rude_dialogues import RUDE, SORRY
 from scripted_judge import ScriptedJudge, listed
 
+from dialint.detector.artifacts import fingerprint
 from dialint.detector.engines import judge_engines
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge.config import JudgeConfig, parse_judge
-from dialint.detector.overrides import read_overrides
+from dialint.detector.overrides import JudgeContract, JudgedCode, read_overrides, update_overrides
+from dialint.eval.attack import run as attack_run
+from dialint.eval.attack.run import AttackConfig
 from dialint.eval.judge import EvaluateConfig, judge
 from dialint.eval.labelled import SelectionConfig
 
@@ -62,14 +66,52 @@ def test_two_judges_are_compared_and_the_first_gets_a_contract(
     assert (
         "16 of 16 listed errors right, 16 of 16 labels found on 32 dialogues; findings for no code" in printed
     )
-    again = EvaluateConfig(split="test", out=out, contract=overrides, rounds=0)
-    judge(dataset, asked=JudgeConfig(judge=GOOD), config=again)
-    assert json.loads(out.read_text())["contract_kept"] == {"judge": "good", "precision": 0.7, "codes": {}}
-    with pytest.raises(ConfigError, match="measured on the split train itself"):
-        judge(dataset, asked=JudgeConfig(judge=GOOD), config=replace(again, split="train"))
+    assert report["served"] is None
     for text in (RUDE, SORRY):
         assert text not in out.read_text()
         assert text not in printed
+
+
+def test_what_a_promotion_asks_for_is_measured_by_contracts(
+    dataset: Path, engines: dict[str, ScriptedJudge], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(attack_run, "AttackConfig", partial(AttackConfig, per_family=1))
+    codes = {"T1": JudgedCode(slope=1.0, offset=1.0, threshold=0.8), "C1": JudgedCode(slope=1.0, offset=0.0)}
+    out, paths = tmp_path / "report.json", [tmp_path / f"{name}.yaml" for name in ("good", "bad")]
+    for path in paths:
+        update_overrides(
+            path, None, judge=JudgeContract(judge=path.stem, prompt="", precision=0.9, codes=codes)
+        )
+    config = EvaluateConfig(against=(BAD,), split="train", out=out, contract=tuple(paths), rounds=50)
+    judge(dataset, asked=JudgeConfig(judge=GOOD), config=config)
+    report = json.loads(out.read_text())
+    served, own = report["served"], report["judges"][GOOD]
+    assert (served["precision_of_findings"], served["recall_of_errors"]) == (1.0, 1.0)
+    assert served["against"][BAD]["figures"]["precision_of_findings"] == 0.0
+    (surest,) = [row for row in served["calibration"] if row[0] > 0.5] or [[None]]
+    assert surest == [None]  # 16 of .96 by the contract are too few for a bin
+    assert set(served["slices"]["language"]) == {"en"}
+    assert own["contract"] == 0.9
+    assert {goal: figures["all"]["flips"] for goal, figures in own["attacks"].items()}["order"] == 0
+    assert own["attacks"]["hide"]["all"]["trials"] > 0
+    printed = capsys.readouterr().out
+    assert "questions a second" in printed
+    assert "attacks: findings hidden" in printed
+    for text in (RUDE, SORRY):
+        assert text not in out.read_text()
+    measured = read_overrides(paths[0]).judge
+    assert measured is not None
+    used = measured.model_copy(update={"measured_on": fingerprint([report["dataset"], "train"])})
+    update_overrides(paths[0], None, judge=used)
+    for changes, asked, message in (
+        ({}, {}, "measured on the split train itself"),
+        ({"split": "test", "contract": (paths[1],)}, {}, "of bad, and the judge is good"),
+        ({"split": "test", "against": ()}, {}, "2 files for 1 judges"),
+        ({"split": "test"}, {"judge_cache": "answers.sqlite"}, "--judge-cache"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            judge(dataset, asked=JudgeConfig(judge=GOOD, **asked), config=replace(config, **changes))
 
 
 def test_a_drawn_part_and_chosen_codes_are_read(dataset: Path, engines: dict[str, ScriptedJudge]) -> None:

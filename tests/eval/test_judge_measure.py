@@ -24,7 +24,7 @@ RUDE_ERROR = {"turn": 3, "code": "T1", "quote": RUDE[:26]}
 
 
 def compared(answers: Any, *examples: Example) -> Comparison:
-    return measure(ScriptedJudge(answers), TAXONOMY, OPTIONS, examples, CODES)[0]
+    return measure(ScriptedJudge(answers), TAXONOMY, OPTIONS, examples, CODES)
 
 
 def test_what_is_listed_stands_beside_the_labels() -> None:

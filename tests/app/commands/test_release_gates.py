@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,10 +16,11 @@ from dialint.app.commands.explain import replay
 from dialint.app.commands.release import list_, promote, rollback
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.artifacts import sha256_file
+from dialint.detector.artifacts import MANIFEST, file_entry, sha256_file, write_manifest
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.interface import DetectorConfig, JudgeUsage, PlainDetector
+from dialint.detector.overrides import JudgeContract
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
 from dialint.detector.registry import Gate, Registry, verify_folder
@@ -29,10 +30,10 @@ from dialint.detector.verdict_files import parse_verdicts, read_verdicts
 from dialint.eval.attack import run as attack_run
 from dialint.eval.attack.run import AttackConfig
 from dialint.eval.breakdowns import compare_in_sequence
-from dialint.eval.gates import attack_gate, judge_gates, scan_gates, throughput_gate
-from dialint.eval.judge import Measured, compare_judges
-from dialint.eval.judge_measure import Comparison, ErrorRow, fit_contract
-from dialint.eval.results import score_examples
+from dialint.eval.gates import CURRENT, judge_gates, release_gates
+from dialint.eval.judge import Measured, Served, compare_judges
+from dialint.eval.judge_measure import Comparison
+from dialint.eval.results import Results, score_examples
 from dialint.eval.run import EvalConfig, evaluate_against
 from dialint.eval.run import run as evaluate_run
 
@@ -104,60 +105,135 @@ def make_examples(n: int = N, n_rare: int = N) -> list[Example]:
     ]
 
 
+def attacked(rate: float) -> dict[str, Any]:
+    """Figures in which so many of 100 attacks succeed, and of their controls 5."""
+    shares = {
+        f"{name}_95": [share - 0.04, share + 0.04] for name, share in (("rate", rate), ("control_rate", 0.05))
+    }
+    return {"hide": {"all": {"trials": 100, "rate": rate, "control_rate": 0.05, **shares}}}
+
+
 def failed_gates(
-    candidate: Table,
-    current: Table = GOOD,
+    candidate: Table = GOOD,
+    current: Table | None = GOOD,
+    *,
+    kind: str = "scan",
     promised: float = 2.0,
+    precision: float = 0.8,
+    attacks: tuple[float, float] = (0.08, 0.06),
+    seconds: tuple[float, float] = (1.4, 1.0),
+    unlike_base: tuple[int, int] | None = (3, 8),
     n: int = N,
     n_unjudged: int = 0,
     n_rare: int = N,
 ) -> list[str]:
+    """The gates that a candidate fails beside the release in use; a judge may be the first one. `promised` are the
+    false accusations of a scan's contract, `precision` that of a judge's."""
     examples = make_examples(n, n_rare)
-    mine, theirs = TableDetector("new", candidate), TableDetector("old", current)
-    results, others = score_examples(mine, examples), score_examples(theirs, examples)
-    results = [
-        (example, verdict if i >= n_unjudged else verdict.model_copy(update=UNJUDGED))
-        for i, (example, verdict) in enumerate(results)
+    detectors = [
+        TableDetector(name, table)
+        for name, table in (("new", candidate), ("old", current))
+        if table is not None
     ]
-    content, _ = evaluate_against(mine, results, {"current": theirs}, {"current": others}, rounds=200)
-    scan = tiny.release_info().codes["T1"].scan
-    assert scan is not None
-    assert scan.contract is not None
-    contract = scan.contract.model_copy(update={"false_accusations_per_100": promised})
-    codes = {"T1": CodeRelease(scan=scan.model_copy(update={"contract": contract}))}
-    return [
-        gate.name.split()[0]
-        for gate in scan_gates({"gold": {"sha256": "0" * 64, **content}}, "current", codes)
-        if not gate.passed
-    ]  # fmt: skip
+    results = [score_examples(each, examples) for each in detectors]
+    results[0] = [
+        (example, verdict if i >= n_unjudged else verdict.model_copy(update=UNJUDGED))
+        for i, (example, verdict) in enumerate(results[0])
+    ]
+    figures = [attacked(rate) for rate in attacks]
+    if kind == "scan":
+        content, _ = evaluate_against(
+            detectors[0], results[0], {CURRENT: detectors[1]}, {CURRENT: results[1]}, 200
+        )
+        sets = {"set": {"sha256": "0" * 64, **content}}
+        gates = release_gates(sets, promised={"T1": promised}, attacks=tuple(figures), seconds=seconds)
+    else:
+        report = judge_report(detectors, results, precision, figures, seconds, unlike_base)
+        gates = judge_gates(report, "new", None if current is None else "old")
+    return [gate.name.split()[0] for gate in gates if not gate.passed]
 
 
-CANDIDATES: dict[str, Callable[[], list[str]]] = {
-    "": lambda: failed_gates(GOOD),
-    "gold": lambda: failed_gates({**GOOD, **dict.fromkeys(ERRORS[::31], 0.45)}),
-    "codes": lambda: failed_gates(
-        {**GOOD, **dict.fromkeys([each for each in ERRORS if each[2] == "M2"][::20], 0.01)},
-        {**GOOD, **dict.fromkeys([each for each in ERRORS if each[2] == "T1"][::20], 0.01)},
-    ),
-    "calibration": lambda: failed_gates({**GOOD, **dict.fromkeys(ERRORS, 0.75)}),
-    "contract": lambda: failed_gates(GOOD, promised=0.2),
-    "fairness": lambda: failed_gates(
-        {**dict.fromkeys(ERRORS, 0.99), **dict.fromkeys([(i, 7, "T1") for i in range(0, N, 32)], 0.6)},
-        {**dict.fromkeys(ERRORS, 0.99), **dict.fromkeys([(i, 7, "T1") for i in range(1, N, 30)], 0.6)},
-    ),
+def judge_report(
+    detectors: Sequence[TableDetector],
+    results: Sequence[Results],
+    precision: float = 0.8,
+    attacks: Sequence[Mapping[str, Any]] = (attacked(0.06),) * 2,
+    seconds: Sequence[float] = (1.0, 1.0),
+    unlike_base: tuple[int, int] | None = (3, 8),
+) -> dict[str, Any]:
+    """A report of `dialint eval judge` about judges that find what these detectors do."""
+    contract = JudgeContract(judge="new", prompt="", precision=precision, codes={})
+    listed = Comparison(rows=(), turns={"s:0": 4}, n_dialogues=1)
+    measured = {
+        detector.release: Measured(
+            detector, listed, JudgeUsage(seconds=seconds[i]), Served(contract, results[i], attacks[i]),
+            detector.release, unlike_base,
+        )
+        for i, detector in enumerate(detectors)
+    }  # fmt: skip
+    compared = compare_judges(measured, load_taxonomy(), rounds=200)
+    return json.loads(json.dumps({"kind": "judges", "split": "test", "dataset": "0" * 64, **compared}))  # type: ignore[no-any-return]
+
+
+CLEAN = [(i, t, c) for i in range(N) for t, c in ((1, "M2"), (7, "T1"), (7, "M2"))]
+TRUE: Table = dict.fromkeys(ERRORS, 0.99)
+
+
+def with_false(*rows: int) -> Table:
+    """Every error, and false accusations in these dialogues."""
+    return {**TRUE, **dict.fromkeys([(i, 7, "T1") for i in rows], 0.6)}
+
+
+def without(code: str, step: int = 20) -> Table:
+    """What `GOOD` lists, less each `step`-th error of a code."""
+    missed = [each for each in ERRORS if each[2] == code][::step]
+    return {each: p for each, p in GOOD.items() if each not in missed}
+
+
+FAILURES: dict[str, dict[str, Any]] = {
+    "": {},
+    "gold": {"candidate": {**GOOD, **dict.fromkeys(ERRORS[::31], 0.45)}},
+    "codes": {"candidate": without("M2"), "current": without("T1")},
+    "calibration": {"candidate": {**GOOD, **dict.fromkeys(ERRORS, 0.75)}},
+    "contract": {"promised": 0.2, "precision": 0.9995},
+    "fairness": {"candidate": with_false(*range(0, N, 32)), "current": with_false(*range(1, N, 30))},
+    "attacks": {"attacks": (0.40, 0.28)},
+    "throughput": {"seconds": (1.6, 1.0)},
+    "acts": {"unlike_base": (0, 8)},
 }
+FIRST: dict[str, dict[str, Any]] = {
+    "": {"attacks": (0.08, 0.0), "seconds": (99.0, 0.0)},
+    "gold": {"candidate": dict.fromkeys([*ERRORS, *CLEAN], 0.49)},
+    "calibration": {"candidate": dict.fromkeys(ERRORS, 0.75)},
+    "contract": {"candidate": GOOD, "precision": 0.9995},
+    "fairness": {"candidate": with_false(*range(0, 384, 8))},
+    "attacks": {"attacks": (0.40, 0.28)},
+    "acts": {"unlike_base": (0, 8)},
+}
+"""Without a judge in use there is none to compare codes and time with."""
 
 
-@pytest.mark.parametrize("name", CANDIDATES)
-def test_each_gate_fails_alone(name: str) -> None:
-    assert CANDIDATES[name]() == ([name] if name else [])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("scan", each) for each in FAILURES if each != "acts"] + [("judge", each) for each in FAILURES],
+)
+def test_each_gate_fails_alone(kind: str, name: str) -> None:
+    assert failed_gates(kind=kind, **FAILURES[name]) == ([name] if name else [])
 
 
-def test_what_is_missing_fails_the_gold_set() -> None:
+@pytest.mark.parametrize("name", FIRST)
+def test_the_first_judge_faces_the_gates_too(name: str) -> None:
+    """Before: it was promoted without any."""
+    options = {"candidate": TRUE, **FIRST[name]}
+    assert failed_gates(kind="judge", current=None, **options) == ([name] if name else [])
+
+
+@pytest.mark.parametrize("kind", ["scan", "judge"])
+def test_what_is_missing_fails_the_gold_set(kind: str) -> None:
     """Before: two releases that find the same passed on a single dialogue, and errors that the candidate does not
     judge any more were left out of its recall."""
-    assert failed_gates(GOOD, n=100) == ["gold"]
-    assert failed_gates(GOOD, n_unjudged=10) == ["gold"]
+    assert failed_gates(kind=kind, n=100) == ["gold"]
+    assert failed_gates(kind=kind, n_unjudged=10) == ["gold"]
 
 
 @pytest.mark.parametrize(("n_rare", "failed"), [(5, []), (20, ["gold", "codes"])])
@@ -168,77 +244,19 @@ def test_a_rare_code_is_no_evidence(n_rare: int, failed: list[str]) -> None:
     assert failed_gates(candidate, current, n_rare=n_rare) == failed
 
 
-def test_gates_on_attacks_and_time() -> None:
-    def figures(rate: float) -> dict[str, Any]:
-        return {"hide": {"all": {"trials": 100, "rate": rate, "rate_95": [rate - 0.05, rate + 0.05]}}}
-
-    assert attack_gate(figures(0.30), figures(0.28)).passed
-    assert not attack_gate(figures(0.40), figures(0.28)).passed
-    assert throughput_gate(1.4, 1.0).passed
-    assert not throughput_gate(1.6, 1.0).passed
-
-
-def read_by_judge(table: Table, n: int = N) -> Comparison:
-    """What a judge lists that states these probabilities."""
-    cells = sorted({*ERRORS, *table})
-    rows = tuple(
-        ErrorRow(
-            source=f"s:{i}", dialogue=f"s:{i}", turn=t, code=code,
-            truth=float((i, t, code) in ERRORS), probability=table.get((i, t, code)),
-        )
-        for i, t, code in cells
-        if i < n
-    )  # fmt: skip
-    return Comparison(rows=rows, turns={f"s:{i}": 4 for i in range(n)}, n_dialogues=n)
-
-
-def failed_judge_gates(
-    candidate: Table,
-    current: Table = GOOD,
-    *,
-    n: int = N,
-    unlike_base: tuple[int, int] | None = (3, 8),
-    contract_of: Table | None = None,
-    current_name: str = "local:old",
-) -> list[str]:
-    """The gates on a candidate with the contract that it got on other dialogues, by default of its like."""
-    taxonomy = load_taxonomy()
-    fitted = fit_contract("new", read_by_judge(contract_of or candidate), taxonomy, CODES, 0.8)
-    results = {
-        "local:new": Measured(read_by_judge(candidate, n), JudgeUsage(), "new", unlike_base),
-        current_name: Measured(read_by_judge(current, n), JudgeUsage(), "old"),
-    }
-    report = {"split": "test", **compare_judges(results, taxonomy, fitted, rounds=200)}
-    gates = judge_gates(json.loads(json.dumps(report)), "local:new".__eq__, "local:old".__eq__)
-    return [gate.name.split()[0] for gate in gates if not gate.passed]
-
-
-def without(code: str, step: int) -> Table:
-    """What `GOOD` lists, less each `step`-th error of a code."""
-    missed = [each for each in ERRORS if each[2] == code][::step]
-    return {each: p for each, p in GOOD.items() if each not in missed}
-
-
-SLOPPY: Table = {**GOOD, **dict.fromkeys([(i, 7, "M2") for i in range(300)], 0.99)}
-JUDGES: dict[str, Callable[[], list[str]]] = {
-    "": lambda: failed_judge_gates(GOOD),
-    "gold": lambda: failed_judge_gates({**GOOD, **dict.fromkeys(ERRORS[::31], 0.45)}),
-    "codes": lambda: failed_judge_gates(without("M2", 20), without("T1", 20)),
-    "calibration": lambda: failed_judge_gates({**GOOD, **dict.fromkeys(ERRORS, 0.75)}),
-    "contract": lambda: failed_judge_gates(SLOPPY, SLOPPY, contract_of=GOOD),
-    "acts": lambda: failed_judge_gates(GOOD, unlike_base=(0, 8)),
-}
-
-
-@pytest.mark.parametrize("name", JUDGES)
-def test_each_gate_of_a_judge_fails_alone(name: str) -> None:
-    assert JUDGES[name]() == ([name] if name else [])
-
-
-def test_a_judge_is_compared_with_the_one_in_use_on_enough() -> None:
-    assert failed_judge_gates(GOOD, n=60) == ["gold"]
-    assert failed_judge_gates(GOOD, current_name="local:worst") == ["gold"]
-    assert failed_judge_gates(GOOD, unlike_base=None) == [], "no adapter"
+def test_a_report_that_lacks_something_or_is_of_other_judges_fails() -> None:
+    examples = make_examples(20)
+    detectors = [TableDetector("new", GOOD), TableDetector("old", GOOD)]
+    report = judge_report(detectors, [score_examples(each, examples) for each in detectors])
+    for changes, names, gate in (
+        ({}, ("changed", "old"), "gold"),
+        ({}, ("new", "another"), "gold"),
+        ({"split": "train"}, ("new", "old"), "gold"),
+        ({"served": None}, ("new", "old"), "contract"),
+        ({"served": {**report["served"], "against": {}}}, ("new", "old"), "contract"),
+    ):
+        (failed,) = judge_gates({**report, **changes}, *names)
+        assert (failed.name, failed.passed) == (gate, False)
 
 
 N_LOG = 160
@@ -263,6 +281,51 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     Path("log.jsonl").write_text("".join(json.dumps(each) + "\n" for each in dialogues))
     return tmp_path / "home"
+
+
+def promote_first(folder: Path) -> None:
+    Registry("scan").promote(verify_folder(folder), by="lea")
+
+
+def make_judge(name: str) -> Path:
+    """A folder as that of a judge with all its weights."""
+    folder = Path(name)
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"name": name}))
+    write_manifest(folder / MANIFEST, {"kind": "judge", "files": [file_entry(folder / "config.json")]})
+    return folder
+
+
+def test_judges_are_promoted_by_their_reports_alone(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first one, too; and a report is of the folder's content, not of its name."""
+    examples = make_examples()
+
+    def write_report(*tables: tuple[Path, Table]) -> Path:
+        detectors = [TableDetector(verify_folder(folder).fingerprint, table) for folder, table in tables]
+        report = judge_report(detectors, [score_examples(each, examples) for each in detectors])
+        Path("report.json").write_text(json.dumps(report))
+        return Path("report.json")
+
+    first, second = make_judge("first"), make_judge("second")
+    with pytest.raises(
+        ConfigError, match=r"--gold.*`dialint eval judge DATASET --judge local:first --contract"
+    ):
+        promote(first, by="lea")
+    assert promote(first, by="lea", gold=(write_report((first, {})),)) == 1
+    assert promote(first, by="lea", gold=(write_report((first, TRUE)),)) == 0
+    with pytest.raises(
+        ConfigError, match=r"--judge local:second --against local:.* --contract FILE ITS_FILE"
+    ):
+        promote(second, by="lea")
+    assert promote(second, by="lea", gold=(write_report((second, TRUE)),)) == 1
+    assert promote(second, by="lea", gold=(write_report((second, {}), (first, TRUE)),)) == 1
+    report = write_report((second, TRUE), (first, TRUE))
+    assert promote(second, by="lea", gold=(report,)) == 0
+    line = Registry("judge").history()[-1]
+    assert [gate.name for gate in line.gates][1:] == [
+        "codes", "calibration", "contract", "fairness", "attacks", "throughput", "acts"
+    ]  # fmt: skip
+    assert "FAILED" in capsys.readouterr().out
 
 
 def make_release(name: str, threshold: float | None = None) -> Path:
@@ -311,7 +374,9 @@ def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.Capt
     old, new = make_release("old"), make_release("new")
     deaf = make_release("deaf", threshold=0.999)
     gold = label_by(old)
-    assert promote(old, by="lea") == 0
+    with pytest.raises(ConfigError, match=r"--gold: what it is measured on with embedded"):
+        promote(old, by="lea")
+    promote_first(old)
     with pytest.raises(ConfigError, match=r"--gold.*`dialint export dataset"):
         promote(new, by="lea")
     train = Path("train.jsonl")
@@ -370,7 +435,7 @@ def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.Capt
 def test_a_rollout_is_taken_back_by_itself(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new = make_release("old"), make_release("new")
     registry = Registry("scan")
-    promote(old, by="lea")
+    promote_first(old)
     gates = (Gate(name="x", passed=True, detail=""),)
     registry.promote(verify_folder(new), by="lea", share=50, gates=gates)
     rollout = registry.rollout()
@@ -411,7 +476,7 @@ def test_a_builder_is_stopped_by_what_is_worse_and_by_nothing_else(home: Path) -
 def test_a_verdict_is_made_again_or_what_differs_is_named(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    promote(make_release("old"), by="lea")
+    promote_first(make_release("old"))
     score("v.jsonl")
     capsys.readouterr()
     assert replay("s:1", Path("v.jsonl")) == 0
