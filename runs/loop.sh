@@ -113,13 +113,16 @@ registry = Registry("judge")
 pointer = registry.current()
 print(registry.folder / pointer.id if pointer else "")')
     old=${OLD:-${current:-$base}}
-    measured=(dialint eval judge "$round/screened" "${asked[@]}" --seed "$seed" --threads "$threads"
-        --judge "local:$candidate")
-    contract=$round/contract.yaml # without usable answers there is none, and no promotion
-    "${measured[@]}" --split calibration --overrides "$contract" || [ $? = 2 ] || exit
-    [ -e "$contract" ] || contract=
-    "${measured[@]}" --split test --against "local:$old" ${contract:+--contract "$contract"} \
-        --out "$round/comparison.json"
+    measured=(dialint eval judge "$round/screened" "${asked[@]}" --seed "$seed" --threads "$threads")
+    contracts=() # without usable answers there is none, and no promotion
+    for judge in "$candidate" ${current:+"$old"}; do
+        contract=$round/contract-${#contracts[@]}.yaml
+        "${measured[@]}" --judge "local:$judge" --split calibration --overrides "$contract" || [ $? = 2 ] || exit
+        [ -e "$contract" ] || break
+        contracts+=("$contract")
+    done
+    "${measured[@]}" --judge "local:$candidate" --split test --against "local:$old" \
+        ${contracts:+--contract "${contracts[@]}"} --out "$round/comparison.json"
 fi
 
 # 4. The candidate is promoted, or the old judge stays; either way it is written down, after it was done.
