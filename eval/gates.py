@@ -93,6 +93,12 @@ def judge_gates(report: Mapping[str, Any], candidate: str, current: str | None) 
 
 
 def _gold(name: str, content: Mapping[str, Any]) -> Gate:
+    """Passed if the lower bound of every paired difference is above minus `MARGIN`, and no more dialogues or
+    errors are left unjudged; without a release in use, if errors are shown to be found.
+
+    Where no dialogue of n gets worse, up to 3 / n of all may: resampling cannot see these. Source: Hanley and
+    Lippman-Hand 1983, the rule of three.
+    """
     name, other = f"gold {name} {content['sha256'][:8]}", content["against"].get(CURRENT)
     lost = content["failed"] + content["not_judged"]
     if other is None:
@@ -101,33 +107,21 @@ def _gold(name: str, content: Mapping[str, Any]) -> Gate:
         problems = [] if lost <= MAX_FAILED * content["dialogues"] else [f"{lost} dialogues not judged"]
         problems += [] if low > MARGIN else [f"not shown to find errors: {found}"]
         return _none_of(name, problems, found)
-    whole = other["difference"]["whole"]
     lost -= other["figures"]["failed"] + other["figures"]["not_judged"]
-    rows = {"precision": whole["precision_of_findings"], "recall": whole["recall_of_errors"]}
-    if other["figures"]["precision_of_findings"] is None:
-        del rows["precision"]  # the release in use finds nothing here
     counts = {f"{lost} dialogues": lost, f"{(n := other['difference']['errors_not_judged'])} errors": n}
-    problems = [f"{which} more not judged" for which, n in counts.items() if n > 0]
-    return _no_worse(name, rows, content, problems)
-
-
-def _no_worse(
-    name: str, rows: Mapping[str, Mapping[str, Any]], content: Mapping[str, Any], problems: Sequence[str]
-) -> Gate:
-    """Passed if the lower bound of every paired difference is above minus `MARGIN`; `content` has the numbers
-    of dialogues that the figures rest on.
-
-    Where no dialogue of n gets worse, up to 3 / n of all may: resampling cannot see these. Source: Hanley and
-    Lippman-Hand 1983, the rule of three.
-    """
-    measured = []
-    for figure, row in rows.items():
-        n = content[f"dialogues_with_{'findings' if figure == 'precision' else 'errors'}"]
+    problems, measured = [f"{which} more not judged" for which, n in counts.items() if n > 0], []
+    for figure, whole, source in (
+        ("precision", "precision_of_findings", "dialogues_with_findings"),
+        ("recall", "recall_of_errors", "dialogues_with_errors"),
+    ):
+        row, n = other["difference"]["whole"][whole], content[source]
+        if figure == "precision" and other["figures"][whole] is None:
+            continue  # the release in use finds nothing here
         measured.append(f"{figure} {_points(row)} on {n} dialogues")
         if row["low"] is None or row["low"] < -MARGIN:
-            problems = [*problems, f"{figure} may be worse"]
+            problems.append(f"{figure} may be worse")
         elif row["difference"] - clopper_pearson_upper(0, n, 1 - ALPHA) < -MARGIN:
-            problems = [*problems, f"too few dialogues to tell that {figure} is no worse"]
+            problems.append(f"too few dialogues to tell that {figure} is no worse")
     return Gate(name=name, passed=not problems, detail="; ".join([*problems, *measured]))
 
 

@@ -332,38 +332,31 @@ def _read_contract(path: Path, split: str, measured_on: str) -> JudgeContract:
 
 
 @dataclass(frozen=True)
-class Served:
-    """What a judge finds by its `contract` in dialogues with labels, and how often attacks change it, as
-    `figures` of `dialint eval attack`."""
-
-    contract: JudgeContract
-    results: Results
-    attacks: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class Measured:
     """What a judge lists against the labels, what it took, the fingerprint of its folder if it may be
-    promoted, and how many of so many answers are other than its base's (`count_unlike_base`)."""
+    promoted, and how many of so many answers are other than its base's (`count_unlike_base`). By its
+    `contract`: what it finds, and how often attacks change that, as `figures` of `dialint eval attack`."""
 
     detector: Detector
     result: Comparison
     usage: JudgeUsage
-    served: Served | None = None
     release: str | None = None
     unlike_base: tuple[int, int] | None = None
+    contract: JudgeContract | None = None
+    served: Results = ()
+    attacks: Mapping[str, Any] | None = None
 
 
 def compare_judges(results: Mapping[str, Measured], taxonomy: Taxonomy, rounds: int = 1000) -> dict[str, Any]:
     """The part of the report that `dialint.eval.gates` reads: figures of each judge, the first one less each
     other one, and under `served` what those with a contract find by it, as a set of `dialint eval run`."""
     first, *others = results.values()
-    served = {name: own for name, own in results.items() if own.served is not None and own is not first}
-    content: dict[str, Any] | None = None
-    if first.served is not None:
+    content = None
+    if first.contract is not None:
+        served = {name: own for name, own in results.items() if own.contract is not None and own is not first}
         detectors = {name: own.detector for name, own in served.items()}
-        theirs = {name: own.served.results for name, own in served.items() if own.served is not None}
-        content, _ = evaluate_against(first.detector, first.served.results, detectors, theirs, rounds)
+        theirs = {name: own.served for name, own in served.items()}
+        content, _ = evaluate_against(first.detector, first.served, detectors, theirs, rounds)
     return {
         "judges": {
             name: {
@@ -372,8 +365,8 @@ def compare_judges(results: Mapping[str, Measured], taxonomy: Taxonomy, rounds: 
                 **summarize_judge(own.result, taxonomy, rounds),
                 "usage": {each: getattr(own.usage, each) for each in USAGE},
                 "unlike_base": own.unlike_base,
-                "contract": None if own.served is None else own.served.contract.precision,
-                "attacks": None if own.served is None else own.served.attacks,
+                "contract": own.contract and own.contract.precision,
+                "attacks": own.attacks,
             }
             for name, own in results.items()
         },
@@ -411,17 +404,18 @@ def _read(
             raise ConfigError("E_OPTION", f"--contract: of {contract.judge}, and the judge is {engine.name}")
         detector = JudgeDetector(engine, taxonomy, options).with_log(profile_log(dialogues))
         cases = detector.read(dialogues)
-        result, usage, served = compare(cases, examples, codes), replace(detector.usage), None
+        measured = Measured(detector, compare(cases, examples, codes), replace(detector.usage), release)
         if contract is not None:
             labelled = [
                 example.model_copy(update={"unlabelled": (*example.unlabelled, *case.unmet, *others)})
                 for example, case in zip(examples, cases, strict=True)
                 for others in [{label.code for label in example.labels} - codes]
             ]
-            found = list(zip(labelled, map(detector.decide, cases), strict=True))
-            served = Served(contract, found, gate_attacks(detector, examples))
+            served = list(zip(labelled, map(detector.decide, cases), strict=True))
+            attacks = gate_attacks(detector, examples)
+            measured = replace(measured, contract=contract, served=served, attacks=attacks)
         unlike_base = count_unlike_base(engine, taxonomy, options, examples) if kind == "local" else None
-    return Measured(detector, result, usage, served, release, unlike_base)
+    return replace(measured, unlike_base=unlike_base)
 
 
 def describe_contract(contract: JudgeContract) -> str:
@@ -451,14 +445,10 @@ def _print_report(report: dict[str, Any]) -> None:
         table.add_column(own["name"])
     for figure in TABLE_FIGURES:
         table.add_row(figure, *(_format(own, figure, has_intervals) for own in judges.values()))
-    for name in ("accusations", "listed", "second_looks"):
-        table.add_row(name, *(str(own[name]) for own in judges.values()))
-    for name in ("questions", "prompt_tokens", "output_tokens"):
-        table.add_row(name, *(f"{own['usage'][name]:,}" for own in judges.values()))
-    usages = [own["usage"] for own in judges.values()]
-    table.add_row(
-        "questions a second", *(f"{each['questions'] / (each['seconds'] or 1):.2f}" for each in usages)
-    )
+    for name in ("accusations", "listed", "second_looks", "questions", "prompt_tokens", "output_tokens"):
+        table.add_row(name, *(f"{(own | own['usage'])[name]:,}" for own in judges.values()))
+    rates = (own["usage"]["questions"] / (own["usage"]["seconds"] or 1) for own in judges.values())
+    table.add_row("questions a second", *(f"{rate:.2f}" for rate in rates))
     console.print(table)
     parts = Table(title=f"{first['name']}, by family of codes and by severity")
     for column in ("codes", "errors", "accusations", "precision", "recall", "f_half"):

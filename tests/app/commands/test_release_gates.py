@@ -31,7 +31,7 @@ from dialint.eval.attack import run as attack_run
 from dialint.eval.attack.run import AttackConfig
 from dialint.eval.breakdowns import compare_in_sequence
 from dialint.eval.gates import CURRENT, judge_gates, release_gates
-from dialint.eval.judge import Measured, Served, compare_judges
+from dialint.eval.judge import Measured, compare_judges
 from dialint.eval.judge_measure import Comparison
 from dialint.eval.results import Results, score_examples
 from dialint.eval.run import EvalConfig, evaluate_against
@@ -165,12 +165,18 @@ def judge_report(
     contract = JudgeContract(judge="new", prompt="", precision=precision, codes={})
     listed = Comparison(rows=(), turns={"s:0": 4}, n_dialogues=1)
     measured = {
-        detector.release: Measured(
-            detector, listed, JudgeUsage(seconds=seconds[i]), Served(contract, results[i], attacks[i]),
-            detector.release, unlike_base,
+        own.release: Measured(
+            own,
+            listed,
+            JudgeUsage(seconds=seconds[i]),
+            own.release,
+            unlike_base,
+            contract,
+            results[i],
+            attacks[i],
         )
-        for i, detector in enumerate(detectors)
-    }  # fmt: skip
+        for i, own in enumerate(detectors)
+    }
     compared = compare_judges(measured, load_taxonomy(), rounds=200)
     return json.loads(json.dumps({"kind": "judges", "split": "test", "dataset": "0" * 64, **compared}))  # type: ignore[no-any-return]
 
