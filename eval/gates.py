@@ -42,8 +42,8 @@ Test = tuple[str, Row, float]
 """What is said of a figure, the figure, and the limit that it must not be shown to be above."""
 Sets = Mapping[str, Mapping[str, Any]]
 """Name of a gold set to its part of a report of `dialint eval run`."""
-Pair = tuple[Any, Any]
-"""Of the candidate and of the release in use, None without one."""
+Pair = Sequence[Any]
+"""Of the candidate, and of the release in use or None."""
 
 
 def release_gates(
@@ -247,10 +247,15 @@ def _attacks(mine: Mapping[str, Any], theirs: Mapping[str, Any] | None) -> Gate:
         row, other = own["all"], None if theirs is None else theirs[goal]["all"]
         if not row["trials"]:
             continue
-        beside, allowed, (rate, _, high) = "neutral text", MAX_FLIPS, _row(row, "control_rate")
+        beside, allowed, rate, high = (
+            "neutral text",
+            MAX_FLIPS,
+            row["control_rate"],
+            row["control_rate_95"][1],
+        )
         if other is not None and other["trials"]:
-            beside, allowed, (rate, _, high) = "before", 0.0, _row(other, "rate")
-        value, low, _ = _row(row, "rate")
+            beside, allowed, rate, high = "before", 0.0, other["rate"], other["rate_95"][1]
+        value, low = row["rate"], row["rate_95"][0]
         measured.append(f"{goal} {100 * value:.1f} % of {row['trials']}, {beside} {100 * rate:.1f} %")
         if None not in (low, high):
             beyond = value - rate - allowed

@@ -160,7 +160,8 @@ def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: VerifiedF
 
     if len({path.stem for path in gold}) < len(gold):
         raise ConfigError("E_OPTION", "--gold: two files have the same name; rename one")
-    mine, theirs = (load_detector(DetectorConfig(release=each and each.folder)) for each in (source, current))
+    folders = source.folder, None if current is None else current.folder
+    mine, theirs = (load_detector(DetectorConfig(release=folder)) for folder in folders)
     sets, examples = {}, list[Example]()
     for path in gold:
         own = list(read_examples(path))
@@ -183,8 +184,8 @@ def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: VerifiedF
     return release_gates(
         sets,
         promised={code: own.false_accusations_per_100 for code, own in contracts.items() if own is not None},
-        attacks=tuple(gate_attacks(each, examples) for each in (mine, theirs)),
-        seconds=tuple(min(cpu_seconds(each) for _ in range(2)) for each in (mine, theirs)),
+        attacks=[gate_attacks(each, examples) for each in (mine, theirs)],
+        seconds=[min(cpu_seconds(each) for _ in range(2)) for each in (mine, theirs)],
     )
 
 
@@ -197,7 +198,7 @@ def _judge_gates(source: VerifiedFolder, gold: Sequence[Path], current: Verified
         report = read_object(path)
         if report is None or report.get("kind") != "judges":
             raise ConfigError("E_EXAMPLE", f"{path}: no report of `dialint eval judge --out`")
-        gates += judge_gates(report, source.fingerprint, current and current.fingerprint)
+        gates += judge_gates(report, source.fingerprint, None if current is None else current.fingerprint)
     return gates
 
 

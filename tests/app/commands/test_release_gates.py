@@ -107,10 +107,13 @@ def make_examples(n: int = N, n_rare: int = N) -> list[Example]:
 
 def attacked(rate: float) -> dict[str, Any]:
     """Figures in which so many of 100 attacks succeed, and of their controls 5."""
-    shares = {
-        f"{name}_95": [share - 0.04, share + 0.04] for name, share in (("rate", rate), ("control_rate", 0.05))
+    row = {
+        "rate": rate,
+        "rate_95": [rate - 0.04, rate + 0.04],
+        "control_rate": 0.05,
+        "control_rate_95": [0.01, 0.09],
     }
-    return {"hide": {"all": {"trials": 100, "rate": rate, "control_rate": 0.05, **shares}}}
+    return {"hide": {"all": {"trials": 100, **row}}}
 
 
 def failed_gates(
@@ -130,11 +133,8 @@ def failed_gates(
     """The gates that a candidate fails beside the release in use; a judge may be the first one. `promised` are the
     false accusations of a scan's contract, `precision` that of a judge's."""
     examples = make_examples(n, n_rare)
-    detectors = [
-        TableDetector(name, table)
-        for name, table in (("new", candidate), ("old", current))
-        if table is not None
-    ]
+    tables = {"new": candidate} | ({} if current is None else {"old": current})
+    detectors = [TableDetector(*named) for named in tables.items()]
     results = [score_examples(each, examples) for each in detectors]
     results[0] = [
         (example, verdict if i >= n_unjudged else verdict.model_copy(update=UNJUDGED))
@@ -142,11 +142,10 @@ def failed_gates(
     ]
     figures = [attacked(rate) for rate in attacks]
     if kind == "scan":
-        content, _ = evaluate_against(
-            detectors[0], results[0], {CURRENT: detectors[1]}, {CURRENT: results[1]}, 200
-        )
+        mine, theirs = detectors
+        content, _ = evaluate_against(mine, results[0], {CURRENT: theirs}, {CURRENT: results[1]}, 200)
         sets = {"set": {"sha256": "0" * 64, **content}}
-        gates = release_gates(sets, promised={"T1": promised}, attacks=tuple(figures), seconds=seconds)
+        gates = release_gates(sets, promised={"T1": promised}, attacks=figures, seconds=seconds)
     else:
         report = judge_report(detectors, results, precision, figures, seconds, unlike_base)
         gates = judge_gates(report, "new", None if current is None else "old")
@@ -166,17 +165,10 @@ def judge_report(
     listed = Comparison(rows=(), turns={"s:0": 4}, n_dialogues=1)
     measured = {
         own.release: Measured(
-            own,
-            listed,
-            JudgeUsage(seconds=seconds[i]),
-            own.release,
-            unlike_base,
-            contract,
-            results[i],
-            attacks[i],
+            own, listed, JudgeUsage(seconds=seconds[i]), own.release, unlike_base, contract, results[i], attacks[i]
         )
         for i, own in enumerate(detectors)
-    }
+    }  # fmt: skip
     compared = compare_judges(measured, load_taxonomy(), rounds=200)
     return json.loads(json.dumps({"kind": "judges", "split": "test", "dataset": "0" * 64, **compared}))  # type: ignore[no-any-return]
 
@@ -190,9 +182,9 @@ def with_false(*rows: int) -> Table:
     return {**TRUE, **dict.fromkeys([(i, 7, "T1") for i in rows], 0.6)}
 
 
-def without(code: str, step: int = 20) -> Table:
-    """What `GOOD` lists, less each `step`-th error of a code."""
-    missed = [each for each in ERRORS if each[2] == code][::step]
+def without(code: str) -> Table:
+    """What `GOOD` lists, less each 20th error of a code."""
+    missed = [each for each in ERRORS if each[2] == code][::20]
     return {each: p for each, p in GOOD.items() if each not in missed}
 
 
@@ -313,20 +305,15 @@ def test_judges_are_promoted_by_their_reports_alone(home: Path, capsys: pytest.C
         return Path("report.json")
 
     first, second = make_judge("first"), make_judge("second")
-    with pytest.raises(
-        ConfigError, match=r"--gold.*`dialint eval judge DATASET --judge local:first --contract"
-    ):
+    with pytest.raises(ConfigError, match=r"--gold.*`dialint eval judge DATASET --judge local:first --cont"):
         promote(first, by="lea")
     assert promote(first, by="lea", gold=(write_report((first, {})),)) == 1
     assert promote(first, by="lea", gold=(write_report((first, TRUE)),)) == 0
-    with pytest.raises(
-        ConfigError, match=r"--judge local:second --against local:.* --contract FILE ITS_FILE"
-    ):
+    with pytest.raises(ConfigError, match=r"local:second --against local:.* --contract FILE ITS_FILE"):
         promote(second, by="lea")
     assert promote(second, by="lea", gold=(write_report((second, TRUE)),)) == 1
     assert promote(second, by="lea", gold=(write_report((second, {}), (first, TRUE)),)) == 1
-    report = write_report((second, TRUE), (first, TRUE))
-    assert promote(second, by="lea", gold=(report,)) == 0
+    assert promote(second, by="lea", gold=(write_report((second, TRUE), (first, TRUE)),)) == 0
     line = Registry("judge").history()[-1]
     assert [gate.name for gate in line.gates][1:] == [
         "codes", "calibration", "contract", "fairness", "attacks", "throughput", "acts"
