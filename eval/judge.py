@@ -197,19 +197,7 @@ def _f_beta(hits: Floats, accused: Floats, errors: Floats, beta: float) -> Float
     return np.where(errors > 0, values, np.nan)
 
 
-TABLE_FIGURES = (
-    "precision",
-    "recall",
-    "f_half",
-    "f1",
-    "right_turns",
-    "false_accusations_per_100_turns",
-    "average_precision",
-    "brier",
-    "calibration_error",
-    "quote_overlap",
-    "readable",
-)
+TABLE_FIGURES = (*OF_ACCUSATIONS, *OF_ERRORS, FALSE, *OF_LISTED, "readable")
 """Figures of the table on the screen; the JSON has all."""
 USAGE = ("questions", "prompt_tokens", "cached_tokens", "output_tokens", "seconds", "unquoted", "shortened")
 """What reading took, as `JudgeUsage` counts it."""

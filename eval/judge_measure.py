@@ -116,11 +116,9 @@ class JudgeDetector(PlainDetector):
             for turn in question.turns:
                 probabilities.setdefault(turn, {}).update(dict.fromkeys(own, 0.0))
         for error in case.errors:
-            row, stated = (
-                probabilities.get(error.turn, {}),
-                self._rules.judged_probability(error.code, error.probability),
-            )
+            row = probabilities.get(error.turn, {})
             if error.start is not None and error.code in row:
+                stated = self._rules.judged_probability(error.code, error.probability)
                 row[error.code] = max(row[error.code], stated)
         changes: dict[str, object] = {"probabilities": probabilities, "release": self.release}
         if case.failures:

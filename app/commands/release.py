@@ -123,15 +123,13 @@ def promote(
         beside = "" if current is None else f" with {current.id}"
         raise ConfigError("E_OPTION", f"--gold: what it is measured on{beside}, {how[source.kind]}")
     compared_with = current.id if gates and current is not None and registry.current() is not None else None
+    pointer = registry.promote(source, prepare, by=by, share=share, gates=gates, compared_with=compared_with)
     if share < WHOLE:
-        registry.promote(source, prepare, by=by, share=share, gates=gates, compared_with=compared_with)
-        print_line(
-            f"{source.kind} {source.id} scores {f'{share} %' if share else 'aside'} beside the current one"
-        )
-        return 0
-    promoted = registry.promote(source, prepare, by=by, gates=gates, compared_with=compared_with)
-    before = f"; before it {promoted.earlier[-1]}" if promoted.earlier else ""
-    print_line(f"current {source.kind}: {promoted.id}{before}")
+        part = f"{share} %" if share else "aside"
+        print_line(f"{source.kind} {source.id} scores {part} beside the current one")
+    else:
+        before = f"; before it {pointer.earlier[-1]}" if pointer.earlier else ""
+        print_line(f"current {source.kind}: {pointer.id}{before}")
     return 0
 
 
