@@ -391,8 +391,10 @@ def _read(
         if contract is not None and not engine.name.startswith(contract.judge):  # a promoted copy adds a hash
             raise ConfigError("E_OPTION", f"--contract: of {contract.judge}, and the judge is {engine.name}")
         detector = JudgeDetector(engine, taxonomy, options).with_log(profile_log(dialogues))
-        cases = detector.read(dialogues)
-        measured = Measured(detector, compare(cases, examples, codes), replace(detector.usage), release)
+        cases = detector.reader.read(dialogues)
+        measured = Measured(
+            detector, compare(cases, examples, codes), replace(detector.reader.usage), release
+        )
         if contract is not None:
             labelled = [
                 example.model_copy(update={"unlabelled": (*example.unlabelled, *case.unmet, *others)})

@@ -20,7 +20,7 @@ from dialint.detector.calibration import sigmoid
 from dialint.detector.decide import Rules
 from dialint.detector.engines.judge_engines import CachedJudge
 from dialint.detector.errors import ConfigError
-from dialint.detector.interface import JudgeUsage, PlainDetector
+from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine, JudgeRequest
 from dialint.detector.judge.merging import JudgedDialogue, Merger
@@ -69,15 +69,16 @@ class ErrorRow(Record):
 class JudgeDetector(PlainDetector):
     """A judge without a scan. By a contract (`StageOptions.overrides`) it finds what `dialint score` lets it
     accuse of, with calibrated probabilities; without one, what it lists at `ACCUSES_FROM` or more. A dialogue
-    about which a question has no usable answer is failed, whatever the others list."""
+    about which a question has no usable answer is failed, whatever the others list. `reader` asks and counts
+    what that took."""
 
     def __init__(self, engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions) -> None:
-        self._reader = JudgedDetector(BaselineDetector(taxonomy), engine, options)
-        self.release, self.fingerprint, self.taxonomy = engine.name, self._reader.fingerprint, taxonomy
+        self.reader = JudgedDetector(BaselineDetector(taxonomy), engine, options)
+        self.release, self.fingerprint, self.taxonomy = engine.name, self.reader.fingerprint, taxonomy
         self.codes = tuple(code for code in taxonomy.codes if code in options.codes)
         threshold = ACCUSES_FROM if options.overrides.judge is None else None
         self._rules = Rules({}, options.overrides, judge_threshold=threshold)
-        self._merger = Merger(self._reader.judge_name, taxonomy, self._rules)
+        self._merger = Merger(self.reader.judge_name, taxonomy, self._rules)
         self._log = EMPTY_PROFILE
 
     def reordered(self) -> JudgeDetector:
@@ -88,23 +89,14 @@ class JudgeDetector(PlainDetector):
         )
         fields = {name: getattr(self.taxonomy, name) for name in Taxonomy.model_fields}
         taxonomy = Taxonomy(**{**fields, "categories": categories})
-        other = JudgeDetector(self._reader.engine, taxonomy, self._reader.options).with_log(self._log)
-        other._reader.usage = self.usage
+        other = JudgeDetector(self.reader.engine, taxonomy, self.reader.options).with_log(self._log)
+        other.reader.usage = self.reader.usage
         return other
-
-    @property
-    def usage(self) -> JudgeUsage:
-        """What it was asked so far."""
-        return self._reader.usage
 
     def with_log(self, log: LogProfile) -> Self:
         self._log = log
-        self._reader.with_log(log)
+        self.reader.with_log(log)
         return self
-
-    def read(self, dialogues: Sequence[Dialogue]) -> list[JudgedDialogue]:
-        """What it lists in dialogues, before anything is decided."""
-        return self._reader.read(dialogues)
 
     def decide(self, case: JudgedDialogue) -> Verdict:
         """The verdict on what it lists; its probabilities are of the turns and codes that it was asked
@@ -126,7 +118,7 @@ class JudgeDetector(PlainDetector):
         return verdict.model_copy(update=changes)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        return [self.decide(case) for case in self.read(dialogues)]
+        return [self.decide(case) for case in self.reader.read(dialogues)]
 
 
 class Comparison(Record):
@@ -285,7 +277,7 @@ def measure(
     """
     dialogues = [example.dialogue for example in examples]
     judge = JudgeDetector(engine, taxonomy, options).with_log(profile_log(dialogues))
-    return compare(judge.read(dialogues), examples, codes)
+    return compare(judge.reader.read(dialogues), examples, codes)
 
 
 N_PROBES, PROBE_TOKENS = 8, 96

@@ -52,6 +52,13 @@ from dialint.eval.run import check_writable, make_console
 
 BATCH = 256
 """Trials whose dialogues are in memory together."""
+GOALS = {
+    "hide": "findings hidden",
+    "accuse": "accusations made",
+    "blanks": "changed by doubled blanks",
+    "order": "changed by another order",
+}
+"""What is tried, in words of the summary."""
 SAMPLE = Path(__file__).parents[2] / "app" / "sample"
 
 
@@ -146,11 +153,12 @@ def evaluate(
             options = StageOptions.of(judge, scan.taxonomy.codes, policies=policies)
             asked = JudgeDetector(engine, scan.taxonomy, options)
             targets["judge"] = measure_attacks(asked, examples, config)
+        usage = asked.reader.usage
         targets["judge"] |= {
-            "questions": asked.usage.questions,
-            "failed_questions": sum(asked.usage.failures.values()),
-            "prompt_tokens": asked.usage.prompt_tokens,
-            "output_tokens": asked.usage.output_tokens,
+            "questions": usage.questions,
+            "failed_questions": sum(usage.failures.values()),
+            "prompt_tokens": usage.prompt_tokens,
+            "output_tokens": usage.output_tokens,
         }
     return {
         "kind": "attacks",
@@ -276,14 +284,6 @@ def _reread(target: Target, dialogues: Sequence[Dialogue], before: Sequence[Targ
                 fields = (goal, goal, "", "", dialogue.id, 0, "")
                 outcomes.append(Outcome(*fields, is_changed, control_flipped=False, unread=is_unread))
     return outcomes
-
-
-GOALS = {
-    "hide": "findings hidden",
-    "accuse": "accusations made",
-    "blanks": "changed by doubled blanks",
-    "order": "changed by another order",
-}
 
 
 def summarize(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
