@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import pairwise
 
@@ -197,7 +198,7 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                 is_code = not isinstance(value, str) or value.isupper() or "." in value
                 own = set[str]() if is_code else _words(str(value))
                 own |= _dial(value) if is_time and own and isinstance(value, str) else set()
-                if own and own.isdisjoint(words):
+                if own and own.isdisjoint(words) and not _is_misspelt(own, words):
                     reasons.append(f"'{name}' was called with {key}, which nobody had stated")
             for key, value in _strings(use.call):
                 wish = wishes.other(use.call, key, value, context.log.choices) or wishes.last(
@@ -220,6 +221,11 @@ def _words(text: str) -> set[str]:
     """Return the words and numbers of a text, and each two neighbours as one, without halves of the day."""
     words = [_NUMBERS.get(word, word) for word in _WORD.findall(text.casefold())]
     return {*words, *map("".join, pairwise(words))} - {"am", "pm", "and", "the", "of"}
+
+
+def _is_misspelt(own: set[str], words: set[str]) -> bool:
+    """Return whether one of some long words is near one that was said."""
+    return any(len(word) > 4 and get_close_matches(word, words, 1, 0.85) for word in own)
 
 
 _DAYS = tuple(read_words("weekdays"))

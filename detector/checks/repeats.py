@@ -125,11 +125,13 @@ def _is_answered(text: str, replies: list[str]) -> bool:
     """Return whether the customer's turns answer a question: begin with a yes or no, or, where that is no
     answer, state what is asked for by its name."""
     asked = " ".join(each for each in sentences(text) if QUESTION.search(each)) or text
+    said = " ".join(replies)
+    if PATTERNS.no.match(said) and has_phrase(said, "wishes"):  # a correction
+        return False
     if not (has_phrase(asked, "open_questions") or has_phrase(asked, "asks_to_say")):
         first = " ".join(split_words(replies[0])[:4])
-        is_short = len(content(" ".join(replies))) <= SHORT_ANSWER  # more than that may be a new request
+        is_short = len(content(said)) <= SHORT_ANSWER  # more than that may be a new request
         return is_short and next((start == 0 for start, _ in find_phrases(first, "agrees")), False)
-    said = " ".join(replies)
     if has_phrase(asked, "asks_number"):
         has_number = any(map(str.isdigit, said)) or not _NUMBER_WORDS.isdisjoint(split_words(said))
         if len(said.split()) <= SHORT_ANSWER or (not has_number and PATTERNS.how_many.search(asked)):
