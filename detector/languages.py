@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn, Verdict

@@ -138,17 +138,18 @@ LATE = {
 def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
     from dialint.detector.checks import waits
-    from dialint.detector.checks.phrases import load_phrases
+    from dialint.detector.checks.phrases import LANGUAGES, load_phrases
     from dialint.detector.yaml_document import read_packaged
 
     yield "dialint.detector.checks.waits durations", waits._duration().pattern
     kinds = {kind for words in read_packaged(waits.FILE).values() for kind in words if kind != "numbers"}
     for kind in sorted(kinds):
         yield f"dialint.detector.checks.waits {kind}", waits._pattern(kind).pattern
-    for language, sections in load_phrases().items():
-        for section, phrases in sections.items():
-            place = f"dialint.detector.checks.phrases {language} {section}"
-            yield from ((f"{place} {name}", phrases.pattern(name).pattern) for name in phrases.lists)
+    for language in LANGUAGES:
+        for section, phrases in load_phrases(language).items():
+            for name in phrases.lists:
+                place = f"dialint.detector.checks.phrases {language} {section} {name}"
+                yield place, "|".join(part.text for part in phrases.pattern(name).parts)
 
 
 @cache

@@ -220,7 +220,7 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             if turn.role not in JUDGED_ROLES or not is_after:
                 continue
             phrases = phrases_of(dialogue, turn, "done", context)
-            if phrases is None or (failed is None and phrases is load_phrases()["en"]["done"]):
+            if phrases is None or (failed is None and phrases is load_phrases("en")["done"]):
                 continue
             span = _find_done(turn.text, phrases, failed, done_tools)
             if span is not None:

@@ -9,19 +9,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import SENTENCE, patterns, trim
+from dialint.detector.checks.words import RECENT, SENTENCE, patterns, trim
 from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
 from dialint.detector.yaml_document import read_document
 
 PATTERNS = patterns("phrases")
-FILES = sorted(Path(__file__).with_name("by_language").glob("*.yaml"))
-LANGUAGES = tuple(path.stem for path in FILES)
+FOLDER = Path(__file__).with_name("by_language")
+LANGUAGES = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
 MAX_GAP = 6
 """Most words that … stands for."""
@@ -38,55 +39,113 @@ _CLAUSE_END = re.compile(r"[,;:–—(]|\s-\s")
 _ANCHORS = {"^": r"\A\W*+", "$": r"\W*+\Z", "?": r"[^\w?]*+\?"}
 
 
+_FOLDED = str.maketrans("İıſᲀᲁᲂᲃᲄᲅᲆᲇ", "iisвдосттъѣ")
+"""Letters that `re.IGNORECASE` takes for others, of which they are no capitals."""
+
+
+@lru_cache(RECENT)
+def _fold(text: str) -> str:
+    return text.lower() if text.isascii() else text.translate(_FOLDED).lower()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Phrases of a list with the same end: a text with one of them has a word of each tuple of one of these
+    `needs`. The pattern is compiled for the first text that does."""
+
+    text: str
+    needs: list[list[tuple[str, ...]]]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        text = self.text
+        return re.compile(text, re.IGNORECASE)
+
+    def may_match(self, folded: str) -> bool:
+        for need in self.needs:
+            for words in need:
+                for word in words:
+                    if word in folded:
+                        break
+                else:
+                    break
+            else:
+                return True
+        return False
+
+
+class PhraseList:
+    """A list of phrases; matches are those of a pattern of its parts as alternatives."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self.parts = tuple(parts)
+
+    def finditer(self, text: str, end: int | None = None) -> Iterator[re.Match[str]]:
+        folded, start = _fold(text), 0
+        end = len(text) if end is None else end
+        patterns = [part.pattern for part in self.parts if part.may_match(folded)]
+        while matches := [match for each in patterns if (match := each.search(text, start, end))]:
+            match = min(matches, key=re.Match.start)
+            yield match
+            start = match.end()
+
+    def search(self, text: str, end: int | None = None) -> re.Match[str] | None:
+        return next(self.finditer(text, end), None)
+
+
 class Phrases:
     """The lists of a section of a language's file as regular expressions. A match of a list of phrases counts
     unless the section's `not` matches in the same sentence up to the end of the clause."""
 
     def __init__(self, section: Mapping[str, list[str]]) -> None:
         self.lists = section
-        self._compiled: dict[tuple[str, str], re.Pattern[str]] = {}
-        barred = [each for name in ("break", "not") for each in section.get(name, [])]
-        plain = [each for each in barred if section.keys().isdisjoint(_LIST.findall(each))]
-        never = self._either(plain, section, _GAP)
-        self._gap = rf"{_BETWEEN}(?:(?!(?:{never})(?!['’]?\w)){_WORD}{_BETWEEN}){{0,{MAX_GAP}}}?"
+        self._compiled: dict[tuple[str, str], PhraseList] = {}
 
-    def pattern(self, name: str, pronoun: str = "") -> re.Pattern[str]:
+    @cached_property
+    def _gap(self) -> str:
+        barred = [each for name in ("break", "not") for each in self.lists.get(name, [])]
+        plain = [each for each in barred if self.lists.keys().isdisjoint(_LIST.findall(each))]
+        never = self._either(plain, self.lists, _GAP)
+        return rf"{_BETWEEN}(?:(?!(?:{never})(?!['’]?\w)){_WORD}{_BETWEEN}){{0,{MAX_GAP}}}?"
+
+    def pattern(self, name: str, pronoun: str = "") -> PhraseList:
         """Return a list as a pattern; with `pronoun`, the list of that name takes the place of NAME."""
         if (name, pronoun) not in self._compiled:
             lists = {**self.lists, "NAME": self.lists[pronoun]} if pronoun else self.lists
             gap = _GAP if name.isupper() else self._gap
-            text = rf"(?<!\w){self._either(lists.get(name, []), lists, gap)}(?!['’]?\w)"
-            self._compiled[name, pronoun] = re.compile(text, re.IGNORECASE)
+            self._compiled[name, pronoun] = PhraseList(
+                Part(
+                    rf"(?<!\w){self._group(end, starts, lists, gap)}(?!['’]?\w)",
+                    [_needs(iter(_TOKEN.findall(start + end)), lists) for start in starts],
+                )
+                for end, starts in _by_end(lists.get(name, []), lists).items()
+            )
         return self._compiled[name, pronoun]
 
     def read(self, text: str) -> str:
         """Return a text with blanks for what is quoted and for phrases that only look like a denial."""
-        for pattern in (QUOTED, self.pattern("harmless")):
-            text = pattern.sub(lambda match: " " * len(match[0]), text)
+        text = QUOTED.sub(lambda match: " " * len(match[0]), text)
+        for match in self.pattern("harmless").finditer(text):
+            text = text[: match.start()] + " " * len(match[0]) + text[match.end() :]
         return text
 
     def find(self, sentence: str, name: str, pronoun: str = "") -> re.Match[str] | None:
         """Return the first match of a list in a sentence that counts."""
         for match in self.pattern(name, pronoun).finditer(sentence):
             end = _CLAUSE_END.search(sentence, match.end())
-            denials = self.pattern("not").finditer(sentence, 0, end.start() if end else len(sentence))
+            denials = self.pattern("not").finditer(sentence, end.start() if end else None)
             if all(match.start() <= denial.start() and denial.end() <= match.end() for denial in denials):
                 return match
         return None
 
     def _either(self, phrases: Iterable[str], lists: Mapping[str, list[str]], gap: str) -> str:
-        """Return a pattern of any of the phrases. What stands before the same list of words and the same end
-        shares one copy of the list, which is long."""
-        before: dict[str, list[str]] = {}
-        for phrase in sorted(phrases, key=len, reverse=True):
-            word = next((each for each in _LIST.finditer(phrase) if each[0] in lists), None)
-            if word is None or phrase.count("(", 0, word.start()) != phrase.count(")", 0, word.start()):
-                before.setdefault(self._regex(phrase, lists, gap), [])
-            else:
-                end = self._regex(phrase[word.start() :], lists, gap)
-                before.setdefault(end, []).append(self._regex(phrase[: word.start()], lists, gap))
-        parts = [f"(?:{'|'.join(starts)}){end}" for end, starts in before.items()]
+        parts = [self._group(end, starts, lists, gap) for end, starts in _by_end(phrases, lists).items()]
         return f"(?:{'|'.join(parts)})" if parts else "(?!)"
+
+    def _group(self, end: str, starts: list[str], lists: Mapping[str, list[str]], gap: str) -> str:
+        """Return a pattern of any of the `starts` before one copy of the `end`, which may be long."""
+        befores = "|".join(self._regex(start, lists, gap) for start in starts)
+        return f"(?:{befores}){self._regex(end, lists, gap)}"
 
     def _regex(self, phrase: str, lists: Mapping[str, list[str]], gap: str) -> str:
         result = ""
@@ -117,15 +176,52 @@ class Phrases:
         return result
 
 
+def _by_end(phrases: Iterable[str], lists: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the beginnings of phrases by their ends: from the first list of words on, else all of it."""
+    starts: dict[str, list[str]] = {}
+    for phrase in sorted(phrases, key=len, reverse=True):
+        word = next((each for each in _LIST.finditer(phrase) if each[0] in lists), None)
+        is_outer = word and phrase.count("(", 0, word.start()) == phrase.count(")", 0, word.start())
+        place = word.start() if word and is_outer else 0
+        starts.setdefault(phrase[place:], []).append(phrase[:place])
+    return starts
+
+
+def _needs(tokens: Iterator[str], lists: Mapping[str, list[str]]) -> list[tuple[str, ...]]:
+    """Return words of which a text with a phrase has one of each tuple. Reads as far as the parenthesis that
+    closes the phrase."""
+    choices: list[list[tuple[str, ...]]] = [[]]
+    for token in tokens:
+        bare = token.strip()
+        if bare == ")":
+            break
+        if bare == "|":
+            choices.append([])
+        elif bare == "(":
+            choices[-1] += _needs(tokens, lists)
+        elif bare.isupper() and bare in lists:
+            needs = [_needs(iter(_TOKEN.findall(phrase)), lists) for phrase in lists[bare]]
+            choices[-1] += _one_of(needs)
+        elif bare not in ("", "…", *_ANCHORS) and bare[0] != "<":
+            choices[-1].append((_fold(max(re.split(r"[*'-]", bare), key=len)),))
+    return choices[0] if len(choices) == 1 else _one_of(choices)
+
+
+def _one_of(needs: list[list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """Return what a text needs that needs one of these: the rarest words of each."""
+    if not all(needs):
+        return []
+    rarest = [min(need, key=lambda words: (len(words), -len(words[0]))) for need in needs]
+    return [tuple(dict.fromkeys(word for words in rarest for word in words))]
+
+
 @cache
-def load_phrases() -> Mapping[str, Mapping[str, Phrases]]:
-    """Return the sections by language and name."""
-    return {path.stem: read_language(path) for path in FILES}
-
-
-def read_language(path: Path) -> Mapping[str, Phrases]:
-    """Return the sections of a file by name."""
-    return {name: Phrases(section) for name, section in read_document(path, "E_CHECKS").value.items()}
+def load_phrases(language: str) -> Mapping[str, Phrases]:
+    """Return the sections of a language by name; none of a language without a file."""
+    if language not in LANGUAGES:
+        return {}
+    document = read_document(FOLDER / f"{language}.yaml", "E_CHECKS")
+    return {name: Phrases(section) for name, section in document.value.items()}
 
 
 def phrases_of(dialogue: Dialogue, turn: Turn, section: str, context: CheckContext) -> Phrases | None:
@@ -134,8 +230,7 @@ def phrases_of(dialogue: Dialogue, turn: Turn, section: str, context: CheckConte
     language = detect_languages(dialogue, context.languages)[1][turn.index]
     if language == UNKNOWN:
         language = detect_languages(dialogue, LANGUAGES)[1][turn.index]
-    sections = load_phrases().get("en" if language == UNKNOWN else language)
-    return None if sections is None else sections.get(section)
+    return load_phrases("en" if language == UNKNOWN else language).get(section)
 
 
 _POSTAL_PIN = re.compile(r"\bpin ?code\b", re.IGNORECASE)
@@ -179,7 +274,7 @@ def find_request(text: str, phrases: Phrases) -> tuple[int, int] | None:
 def _asks_for_named(sentence: str, is_named: bool, phrases: Phrases) -> bool:
     match = phrases.find(sentence, "tell_me", "IT")
     return match is not None and (
-        is_named or phrases.pattern("NAME").search(sentence, 0, match.start()) is not None
+        is_named or phrases.pattern("NAME").search(sentence, match.start()) is not None
     )
 
 
