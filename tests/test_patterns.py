@@ -149,7 +149,7 @@ def late_texts() -> Iterator[tuple[str, str]]:
         for section, phrases in load_phrases(language).items():
             for name in phrases.lists:
                 place = f"dialint.detector.checks.phrases {language} {section} {name}"
-                yield place, "|".join(part.text for part in phrases.pattern(name).parts)
+                yield place, "|".join(phrase.make_text() for phrase in phrases.pattern(name).phrases)
 
 
 @cache

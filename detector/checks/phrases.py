@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
@@ -49,41 +49,38 @@ def _fold(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Phrases of a list with the same end: a text with one of them has a word of each tuple of one of these
-    `needs`. The pattern is compiled for the first text that does."""
+class PhrasePattern:
+    """A phrase as a regular expression, compiled for the first text with a word of each tuple of `needs`: any
+    text with the phrase has them."""
 
-    text: str
-    needs: list[list[tuple[str, ...]]]
+    make_text: Callable[[], str]
+    needs: list[tuple[str, ...]]
 
     @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        text = self.text
+    def compiled(self) -> re.Pattern[str]:
+        text = self.make_text()
         return re.compile(text, re.IGNORECASE)
 
     def may_match(self, folded: str) -> bool:
-        for need in self.needs:
-            for words in need:
-                for word in words:
-                    if word in folded:
-                        break
-                else:
+        for words in self.needs:
+            for word in words:
+                if word in folded:
                     break
             else:
-                return True
-        return False
+                return False
+        return True
 
 
 class PhraseList:
-    """A list of phrases; matches are those of a pattern of its parts as alternatives."""
+    """A list of phrases, which matches like a pattern with its phrases as alternatives."""
 
-    def __init__(self, parts: Iterable[Part]) -> None:
-        self.parts = tuple(parts)
+    def __init__(self, phrases: Iterable[PhrasePattern]) -> None:
+        self.phrases = tuple(phrases)
 
     def finditer(self, text: str, end: int | None = None) -> Iterator[re.Match[str]]:
         folded, start = _fold(text), 0
         end = len(text) if end is None else end
-        patterns = [part.pattern for part in self.parts if part.may_match(folded)]
+        patterns = [each.compiled for each in self.phrases if each.may_match(folded)]
         while matches := [match for each in patterns if (match := each.search(text, start, end))]:
             match = min(matches, key=re.Match.start)
             yield match
@@ -112,13 +109,16 @@ class Phrases:
         """Return a list as a pattern; with `pronoun`, the list of that name takes the place of NAME."""
         if (name, pronoun) not in self._compiled:
             lists = {**self.lists, "NAME": self.lists[pronoun]} if pronoun else self.lists
-            gap = _GAP if name.isupper() else self._gap
+
+            def text(start: str, end: str) -> str:
+                gap = _GAP if name.isupper() else self._gap
+                phrase = self._regex(start, lists, gap) + self._regex(end, lists, gap)
+                return rf"(?<!\w){phrase}(?!['’]?\w)"
+
             self._compiled[name, pronoun] = PhraseList(
-                Part(
-                    rf"(?<!\w){self._group(end, starts, lists, gap)}(?!['’]?\w)",
-                    [_needs(iter(_TOKEN.findall(start + end)), lists) for start in starts],
-                )
+                PhrasePattern(partial(text, start, end), _needs(iter(_TOKEN.findall(start + end)), lists))
                 for end, starts in _by_end(lists.get(name, []), lists).items()
+                for start in starts
             )
         return self._compiled[name, pronoun]
 
@@ -139,13 +139,12 @@ class Phrases:
         return None
 
     def _either(self, phrases: Iterable[str], lists: Mapping[str, list[str]], gap: str) -> str:
-        parts = [self._group(end, starts, lists, gap) for end, starts in _by_end(phrases, lists).items()]
+        """Return a pattern of any of the phrases. Those with the same end share one copy of it."""
+        parts = []
+        for end, starts in _by_end(phrases, lists).items():
+            befores = "|".join(self._regex(start, lists, gap) for start in starts)
+            parts.append(f"(?:{befores}){self._regex(end, lists, gap)}")
         return f"(?:{'|'.join(parts)})" if parts else "(?!)"
-
-    def _group(self, end: str, starts: list[str], lists: Mapping[str, list[str]], gap: str) -> str:
-        """Return a pattern of any of the `starts` before one copy of the `end`, which may be long."""
-        befores = "|".join(self._regex(start, lists, gap) for start in starts)
-        return f"(?:{befores}){self._regex(end, lists, gap)}"
 
     def _regex(self, phrase: str, lists: Mapping[str, list[str]], gap: str) -> str:
         result = ""
@@ -203,7 +202,8 @@ def _needs(tokens: Iterator[str], lists: Mapping[str, list[str]]) -> list[tuple[
             needs = [_needs(iter(_TOKEN.findall(phrase)), lists) for phrase in lists[bare]]
             choices[-1] += _one_of(needs)
         elif bare not in ("", "…", *_ANCHORS) and bare[0] != "<":
-            choices[-1].append((_fold(max(re.split(r"[*'-]", bare), key=len)),))
+            if word := _fold(max(re.split(r"[*'-]", bare), key=len)):
+                choices[-1].append((word,))
     return choices[0] if len(choices) == 1 else _one_of(choices)
 
 
@@ -211,7 +211,7 @@ def _one_of(needs: list[list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
     """Return what a text needs that needs one of these: the rarest words of each."""
     if not all(needs):
         return []
-    rarest = [min(need, key=lambda words: (len(words), -len(words[0]))) for need in needs]
+    rarest = [min(need, key=lambda words: len(words) / len(min(words, key=len)) ** 2) for need in needs]
     return [tuple(dict.fromkeys(word for words in rarest for word in words))]
 
 
