@@ -109,23 +109,32 @@ class ReleaseInfo(Record):
         return self.model_copy(update={"codes": codes})
 
 
-def expand_checks(content: bytes) -> bytes:
-    """Return a `release.json` in which the name of a check is replaced by what its record says of the code.
-    Anything else is returned as it is, for the validation to refuse."""
+def expand_checks(content: bytes, *, measured: bool = True) -> bytes:
+    """Return a `release.json` in which the name of a check is replaced by what its record says of the code, or
+    by nothing more than its name, which loads no checks. Anything else is returned as it is, for the
+    validation to refuse."""
     try:
         info = json.loads(content)
         for code, how in info["codes"].items():
             checks = how.get("checks", ())
             how["checks"] = [
-                measured_check(each, code).model_dump() if isinstance(each, str) else each for each in checks
+                each
+                if not isinstance(each, str)
+                else measured_check(each, code).model_dump()
+                if measured
+                else {"name": each, "precision": 0}
+                for each in checks
             ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return content
     return json.dumps(info).encode()
 
 
-def load_coverage(release: Path, taxonomy: Taxonomy) -> Mapping[str, CodeRelease] | None:
-    """How the release in a folder finds its codes, by its description alone; None if there is none.
+def load_coverage(
+    release: Path, taxonomy: Taxonomy, *, measured: bool = True
+) -> Mapping[str, CodeRelease] | None:
+    """How the release in a folder finds its codes, by its description alone; None if there is none. Checks
+    have no precision if they are not `measured`.
 
     A release made for another major version of the taxonomy covers none of this one: equal letters
     need not mean the same error.
@@ -134,7 +143,7 @@ def load_coverage(release: Path, taxonomy: Taxonomy) -> Mapping[str, CodeRelease
         ReleaseRefused: the file is there and is not a release's description.
     """
     try:
-        described = json.loads(expand_checks((release / "release.json").read_bytes()))
+        described = json.loads(expand_checks((release / "release.json").read_bytes(), measured=measured))
         covered = TypeAdapter(dict[str, CodeRelease]).validate_json(json.dumps(described["codes"]))
         release_taxonomy = described.get("taxonomy", taxonomy.version)
     except FileNotFoundError:

@@ -6,24 +6,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dialint.app.output import print_status
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import sha256_file
-from dialint.detector.decide import EVEN
 from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo
 from dialint.detector.judge.config import JudgeConfig, judge_plugin
-from dialint.detector.judge.engine import JudgeEngine
-from dialint.detector.judge.prompt import PROMPT_VERSION
-from dialint.detector.judge.stage import NO_ROOM, JudgedDetector, StageOptions
-from dialint.detector.overrides import JudgeContract, read_overrides
 from dialint.detector.plugins import describe
-from dialint.detector.policy import load_policies
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy
+
+if TYPE_CHECKING:  # most runs ask no judge
+    from dialint.detector.judge.engine import JudgeEngine
+    from dialint.detector.judge.stage import JudgedDetector
+    from dialint.detector.overrides import JudgeContract
 
 
 def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
@@ -44,6 +43,12 @@ def judged_detector(inner: Detector, engine: JudgeEngine, config: ScoreConfig) -
         ConfigError: a contract, guideline or policy that cannot be used, or a judge that gave no usable
             answers.
     """
+    from dialint.detector.decide import EVEN
+    from dialint.detector.judge.prompt import PROMPT_VERSION
+    from dialint.detector.judge.stage import JudgedDetector, StageOptions
+    from dialint.detector.overrides import read_overrides
+    from dialint.detector.policy import load_policies
+
     judge, taxonomy, threshold = config.judge, inner.taxonomy, None
     overrides = read_overrides(config.detector.overrides)
     if overrides.judge is not None and overrides.judge.prompt != PROMPT_VERSION:
@@ -71,6 +76,8 @@ def judged_detector(inner: Detector, engine: JudgeEngine, config: ScoreConfig) -
 
 def measure_judge(engine: JudgeEngine, judge: JudgeConfig, taxonomy: Taxonomy) -> JudgeContract:
     """The contract of a judge, which reads the sample for it, once for each model, prompt and options."""
+    from dialint.detector.judge.stage import StageOptions
+    from dialint.detector.policy import load_policies
     from dialint.eval.judge_measure import count_prompt_tokens, measured_contract
 
     examples = read_sample()
@@ -130,6 +137,8 @@ def describe_usage(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping
     failures are those of the whole output, tokens, seconds and money those of this run."""
     if judge is None:
         return {}
+    from dialint.detector.judge.prompt import PROMPT_VERSION
+
     usage, price, budget = judge.usage, config.price, config.budget
     cost = None if price is None else round(price.cost(usage.prompt_tokens, usage.output_tokens), 6)
     allowance = budget and {
@@ -164,6 +173,8 @@ def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[st
     """Lines of the closing table about the judge; none without one."""
     if judge is None:
         return []
+    from dialint.detector.judge.stage import NO_ROOM
+
     usage = judge.usage
     asked = [f"{n:,} {kind.replace('_', ' ')}" for kind, n in counts["questions"].items() if n]
     lines = [

@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dialint.app.output import print_status
 from dialint.app.scoring.cluster import ClusterDetector
@@ -47,11 +47,9 @@ from dialint.detector.artifacts import (
     atomic_file,
     package_versions,
 )
-from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Loaded, Reject
 from dialint.detector.interface import Detector
-from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.manifests import MAX_NAME, is_plain
 from dialint.detector.records import Verdict
 from dialint.detector.tracing import start_tracing
@@ -63,6 +61,9 @@ from dialint.detector.verdict_files import (
     verdict_line,
 )
 from dialint.detector.watchdog import WatchedDetector, count_workers
+
+if TYPE_CHECKING:
+    from dialint.detector.judge.engine import JudgeEngine
 
 N_REJECTS_PRINTED = 10
 
@@ -115,6 +116,8 @@ def _run(
 
             scorer = detector or load_rollout(config.detector)
         if config.judge.judge is not None:
+            from dialint.detector.engines.judge_engines import open_judge
+
             judge = stack.enter_context(closing(engine or open_judge(config.judge)))
             scorer = judged_detector(scorer, judge, config)
         if scorer.judge_info is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 
@@ -29,12 +29,9 @@ from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
-from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import Domain, LogProfile, profile_log
-from dialint.detector.masking import recognizer_plugins
 from dialint.detector.overrides import read_overrides
-from dialint.detector.plugins import describe
-from dialint.detector.policy import load_policies
+from dialint.detector.plugins import describe, plugins
 from dialint.detector.progress import Progress, progress
 from dialint.detector.records import Dialogue, Verdict, narrow_gaps
 from dialint.detector.registry import resolve_release
@@ -42,6 +39,9 @@ from dialint.detector.release import EMBEDDED, load_coverage
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.tracing import trace_scoring
 from dialint.detector.verdict_files import rejects_path
+
+if TYPE_CHECKING:
+    from dialint.detector.judge.stage import JudgedDetector
 
 MIN_FOR_SHARE = 200
 """Dialogues before the share of failed ones may stop a run that is not at its end."""
@@ -121,6 +121,11 @@ class ScoringRun:
         }
 
     @property
+    def judged(self) -> JudgedDetector | None:
+        """The detector, if it asks a judge."""
+        return None if self.detector.judge_info is None else cast("JudgedDetector", self.detector)
+
+    @property
     def has_locations(self) -> bool:
         """Whether the output names the file and line of each dialogue."""
         return self.config.output_format in ("junit", "sarif")
@@ -150,9 +155,9 @@ class ScoringRun:
         records = read(self.sources, self.config.read, self.counts, keep)
         chunks = split_into_chunks(records, self.config.chunk_size, self.config.limit, note, sizes)
         inner, all_probabilities = self.detector, self.config.all_probabilities
-        if isinstance(self.detector, JudgedDetector):
-            inner = self.detector.inner
-            all_probabilities = all_probabilities or self.detector.is_ranked
+        if (judged := self.judged) is not None:
+            inner = judged.inner
+            all_probabilities = all_probabilities or judged.is_ranked
         if isinstance(inner, ClusterDetector):  # it begins with chunks before it is asked
             chunks = inner.send_ahead(chunks, len(sizes), all_probabilities=all_probabilities)
         with progress("scoring", quiet=self.config.quiet) as report:
@@ -181,8 +186,8 @@ class ScoringRun:
             report(before + n, part, tokens=monitor.tokens, findings=n_findings)
 
         on_progress(0)
-        if isinstance(self.detector, JudgedDetector):
-            self.detector.n_before = before
+        if self.judged is not None:
+            self.judged.n_before = before
         monitor.on_progress = on_progress
         dialogues = [loaded.dialogue for loaded in chunk]
         started_s = time.monotonic()
@@ -259,7 +264,7 @@ def resolve_scan(config: ScoreConfig) -> ScoreConfig:
         return config
     taxonomy, overrides = load_taxonomy(what.taxonomy), read_overrides(what.overrides)
     folder = EMBEDDED if what.release is None else resolve_release("scan", what.release)
-    covered = load_coverage(folder, taxonomy) or {}
+    covered = load_coverage(folder, taxonomy, measured=False) or {}
     requested = select_codes(config.codes, taxonomy)
     for code, how in covered.items():
         if how.scan is None or (requested and code not in requested):
@@ -336,9 +341,13 @@ def prepare_run(
     if overrides.fingerprint is not None:
         team = {"sha256": overrides.fingerprint, "thresholds": overrides.thresholds}
         team["spot_check"] = overrides.spot_check is not None
-    checks, recognizers = check_plugins(config.detector.check), recognizer_plugins()
-    plugins = describe([*checks.values(), *recognizers.values()])
-    policies = {name: each.fingerprint for name, each in load_policies(config.detector.policy).items()}
+    checks, recognizers = check_plugins(config.detector.check), plugins("dialint.recognizers")
+    others = describe([*checks.values(), *recognizers.values()])
+    policies = {}
+    if config.detector.policy:
+        from dialint.detector.policy import load_policies
+
+        policies = {name: each.fingerprint for name, each in load_policies(config.detector.policy).items()}
     description = {
         "inputs": requested["inputs"],
         "release": {
@@ -346,7 +355,7 @@ def prepare_run(
             "fingerprint": detector.fingerprint,
             "taxonomy": taxonomy.version,
             **({"policies": policies} if policies else {}),
-            **({"plugins": plugins} if plugins else {}),
+            **({"plugins": others} if others else {}),
             **({"demoted": dict(overrides.demotions), "overrides": team} if team else {}),
         },
         "log": {

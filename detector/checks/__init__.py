@@ -20,15 +20,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dialint.detector.calibration import MIN_PRECISION
 from dialint.detector.languages import UNKNOWN
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
 from dialint.detector.plugins import Plugin, plugins
-from dialint.detector.policy.format import Policy
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import WaitLimits
+
+if TYPE_CHECKING:
+    from dialint.detector.policy.format import Policy
 
 
 @dataclass(frozen=True)

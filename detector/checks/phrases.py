@@ -202,8 +202,8 @@ def _needs(tokens: Iterator[str], lists: Mapping[str, list[str]]) -> list[tuple[
             needs = [_needs(iter(_TOKEN.findall(phrase)), lists) for phrase in lists[bare]]
             choices[-1] += _one_of(needs)
         elif bare not in ("", "…", *_ANCHORS) and bare[0] != "<":
-            if word := _fold(max(re.split(r"[*'-]", bare), key=len)):
-                choices[-1].append((word,))
+            word = _fold(max(re.split(r"[*'-]", bare), key=len))
+            choices[-1] += [(word,)] if word else []
     return choices[0] if len(choices) == 1 else _one_of(choices)
 
 

@@ -14,11 +14,13 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.budget import Budget, Price, parse_budget, parse_price
-from dialint.detector.judge.prompt import PROMPT_VERSION, Detail
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Record
 
+Detail = Literal["auto", "full", "short"]
+"""How much of a code's entry is shown: the definition and examples, or its test alone. auto: all of it, and
+tests where the room is short."""
 PROMPT_FILE = "judge.json"
 """File of a judge that was trained here: the version of its prompt, the detail and codes of its questions."""
 
@@ -42,6 +44,8 @@ def read_trained_prompt(folder: Path) -> TrainedPrompt | None:
     path = folder / PROMPT_FILE
     if not path.exists():
         return None
+    from dialint.detector.judge.prompt import PROMPT_VERSION
+
     try:
         version = json.loads(path.read_bytes())["prompt"]
         if version == PROMPT_VERSION:

@@ -16,10 +16,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.checks.waits import find_waits
+from dialint.detector.judge.config import Detail
 from dialint.detector.judge.reading import Clause, Question, ReadError, Spell, clip, compact_json
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Turn
 from dialint.detector.taxonomy import Code, Need, Taxonomy, Text
@@ -30,9 +31,6 @@ FAMILIES = ("CUMRE", "V", "TX", "IP", "L", "W")
 WAIT = 1
 """Minutes of waits before a turn of the support side that are worth telling."""
 CALL, RESULT = "tool_call", "tool_result"
-Detail = Literal["auto", "full", "short"]
-"""How much of a code's entry is shown: the definition and examples, or its test alone. auto: all of it, and
-tests where the room is short."""
 
 
 class Words(Record):

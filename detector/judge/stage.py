@@ -21,11 +21,11 @@ from dialint.detector.decide import Rules
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo, JudgeUsage, Monitor
 from dialint.detector.judge.budget import Budget, Price, Purse
-from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.config import Detail, JudgeConfig
 from dialint.detector.judge.engine import ANSWER_TOKENS, JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.guidelines import collect_evidence, read_guideline
 from dialint.detector.judge.merging import JudgedDialogue, Merger
-from dialint.detector.judge.prompt import Detail, Reader, applicable_codes, load_words, second_look
+from dialint.detector.judge.prompt import Reader, applicable_codes, load_words, second_look
 from dialint.detector.judge.reading import (
     Clause,
     Decision,
