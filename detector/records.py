@@ -30,13 +30,9 @@ class Record(BaseModel):
     """Frozen; unknown fields, coerced types, NaN and infinities are refused."""
 
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        allow_inf_nan=False,
-        protected_namespaces=(),
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=(),
         defer_build=True,
-    )
+    )  # fmt: skip
 
 
 class ToolCall(Record):

@@ -110,8 +110,8 @@ class ReleaseInfo(Record):
 
 
 def expand_checks(content: bytes, *, measured: bool = True) -> bytes:
-    """Return a `release.json` in which the name of a check is replaced by what its record says of the code, or
-    by nothing more than its name, which loads no checks. Anything else is returned as it is, for the
+    """Return a `release.json` in which the name of a check is replaced by what its record says of the code,
+    if they are to be `measured`, which loads all checks. Anything else is returned as it is, for the
     validation to refuse."""
     try:
         info = json.loads(content)

@@ -184,7 +184,7 @@ _PART = re.compile(r"\(\?&(\w+)\)")
 @cache
 def read_packaged(file: str) -> dict[str, Any]:
     """Return the content of a file that ships; its path is relative to ``detector/``."""
-    content: dict[str, Any] = read_document(Path(__file__).parent / file, "E_WORDS").value
+    content: dict[str, Any] = yaml.load((Path(__file__).parent / file).read_bytes(), _LOADER)
     return content
 
 

@@ -1,10 +1,11 @@
-"""Makes ``detector/languages.npz`` of the model of py3langid, for the languages of ``detector/languages.yaml``.
+"""Makes ``detector/languages.npz`` of py3langid's model, for the languages of ``detector/languages.yaml``.
 
     pip install py3langid==0.4.0
     python runs/language_model.py
 
-To be run when a language is added, or for a newer model. py3langid's table of the moves of its automaton takes .5 s and 60 MB to load; here each state has a name, the
-bytes that lead to it, from which `detector/languages.py` derives a move at its first use.
+To be run when a language is added, or for a newer model. py3langid's table of the moves of its automaton
+takes .5 s and 60 MB to load; here each state has a name, the bytes that lead to it, from which
+`detector/languages.py` derives a move at its first use.
 """
 
 from __future__ import annotations

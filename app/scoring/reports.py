@@ -12,11 +12,11 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, BinaryIO
 from urllib.parse import quote as percent_encoded
-from xml.sax.saxutils import escape, quoteattr
 
 from dialint.app.scoring.summary import SEVERITIES
 from dialint.detector.calibration import format_probability
@@ -113,9 +113,14 @@ def _xml(text: str) -> str:
     )
 
 
+def _quoted(text: str) -> str:
+    """The value of an attribute of XML, which would lose its line ends."""
+    return f'"{escape(_xml(text)).translate({9: "&#9;", 10: "&#10;", 13: "&#13;"})}"'
+
+
 def _element(tag: str, inside: str | None = None, /, **attributes: object) -> str:
     """An element of XML; `inside` is XML already."""
-    written = "".join(f" {name}={quoteattr(_xml(str(value)))}" for name, value in attributes.items())
+    written = "".join(f" {name}={_quoted(str(value))}" for name, value in attributes.items())
     return f"<{tag}{written}/>" if inside is None else f"<{tag}{written}>{inside}</{tag}>"
 
 
@@ -133,7 +138,7 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
             f"{visible(finding.reason)}"
             for finding in verdict.findings
         )
-        output = escape(_xml(body))
+        output = escape(_xml(body), quote=False)
         least = len(SEVERITIES) if fail_on is None else SEVERITIES.index(fail_on)
         counted = [one for one in verdict.findings if SEVERITIES.index(one.severity) <= least]
         if counted:
@@ -190,7 +195,7 @@ def write_junit(
             totals[kind] += 1
             spool.write(text.encode())
         head = (
-            f'<testsuite name={quoteattr(_xml(files[number]))} tests="{totals.total()}" '
+            f'<testsuite name={_quoted(files[number])} tests="{totals.total()}" '
             f'failures="{totals["failure"]}" errors="{totals["error"]}" skipped="{totals["skipped"]}">\n'
         )
         out.write(head.encode())

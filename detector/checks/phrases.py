@@ -18,11 +18,10 @@ from dialint.detector.checks.words import RECENT, SENTENCE, patterns, trim
 from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_packaged
 
 PATTERNS = patterns("phrases")
-FOLDER = Path(__file__).with_name("by_language")
-LANGUAGES = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+LANGUAGES = tuple(sorted(path.stem for path in Path(__file__).with_name("by_language").glob("*.yaml")))
 QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
 MAX_GAP = 6
 """Most words that … stands for."""
@@ -220,8 +219,8 @@ def load_phrases(language: str) -> Mapping[str, Phrases]:
     """Return the sections of a language by name; none of a language without a file."""
     if language not in LANGUAGES:
         return {}
-    document = read_document(FOLDER / f"{language}.yaml", "E_CHECKS")
-    return {name: Phrases(section) for name, section in document.value.items()}
+    sections = read_packaged(f"checks/by_language/{language}.yaml")
+    return {name: Phrases(section) for name, section in sections.items()}
 
 
 def phrases_of(dialogue: Dialogue, turn: Turn, section: str, context: CheckContext) -> Phrases | None:

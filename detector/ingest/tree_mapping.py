@@ -255,7 +255,7 @@ class TurnMapping(BaseModel):
     """How one kind of message becomes a turn. `of` is the list of messages; mappings of the same list take
     turns item by item. An item that no mapping of its list applies to (`when`) is counted as an event."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     of: Paths = (TreePath("."),)
     when: When = ()
@@ -297,7 +297,7 @@ class TreeMapping(BaseModel):
     all that have its id. `repeated`: each of them repeats the messages before it, as calls of a model do.
     `named`: a role is the name of a speaker, which options or the first turns give a role."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str
     source: dict[str, Any]
