@@ -195,7 +195,7 @@ def plugins(group: str, files: Sequence[Path] = (), kind: Any = object) -> Mappi
         ConfigError: E_PLUGIN, a name is offered twice, or a file cannot be executed or offers nothing.
     """
     entries: dict[str, Plugin] = {}
-    for plugin in (*_installed(group), *(each for path in files for each in _load_file(group, path, kind))):
+    for plugin in (*_installed()[group], *(each for path in files for each in _load_file(group, path, kind))):
         other = entries.setdefault(plugin.name, plugin)
         if other is not plugin:
             raise ConfigError(
@@ -217,18 +217,21 @@ def describe(used: Iterable[Plugin]) -> list[dict[str, str]]:
     ]
 
 
-_entry_points = cache(entry_points)
-
-
 @cache
-def _installed(group: str) -> tuple[Plugin, ...]:
-    """dialint's own entries and those of the installed packages."""
-    own = [Plugin(name, group, target, PACKAGE) for name, target in OWN[group].items()]
-    return *own, *(
-        Plugin(entry.name, group, entry.value, entry.dist.name, entry.dist.version)
-        for entry in _entry_points().select(group=group)
-        if entry.dist is not None
-    )
+def _installed() -> Mapping[str, tuple[Plugin, ...]]:
+    """dialint's own entries and those of the installed packages by group, as they are read in one go."""
+    entries = entry_points()
+    return {
+        group: (
+            *(Plugin(name, group, target, PACKAGE) for name, target in own.items()),
+            *(
+                Plugin(entry.name, group, entry.value, entry.dist.name, entry.dist.version)
+                for entry in entries.select(group=group)
+                if entry.dist is not None
+            ),
+        )
+        for group, own in OWN.items()
+    }
 
 
 def _load_file(group: str, path: Path, kind: Any) -> list[Plugin]:

@@ -1,6 +1,5 @@
 """Makes ``detector/languages.npz`` of py3langid's model, for the languages of ``detector/languages.yaml``.
 
-    pip install py3langid==0.4.0
     python runs/language_model.py
 
 To be run when a language is added, or for a newer model. py3langid's table of the moves of its automaton
