@@ -21,6 +21,9 @@ from dialint.detector.yaml_document import Document, first_error, parse_document
 PACKAGED = Path(__file__).with_name("taxonomy.yaml")
 
 Need = Literal["timestamps", "sources", "policy", "actions"]
+Detail = Literal["auto", "full", "short"]
+"""How much of a code's entry is shown: the definition and examples, or its test alone. auto: all of it, and
+tests where the room is short."""
 
 
 def _no_control_characters(text: str) -> str:

@@ -24,10 +24,10 @@ from dialint.detector.engines.base_models import (
 from dialint.detector.engines.json_escapes import JsonEscaper
 from dialint.detector.engines.judge_folder import PLAIN_TEMPLATE, context_of
 from dialint.detector.errors import ConfigError, native_errors
-from dialint.detector.judge.config import Detail, read_trained_prompt
+from dialint.detector.judge.config import read_trained_prompt
 from dialint.detector.judge.engine import answer_room
 from dialint.detector.judge.prompt import Reader
-from dialint.detector.taxonomy import Taxonomy
+from dialint.detector.taxonomy import Detail, Taxonomy
 
 MAX_PROMPT_TOKENS = 8192
 """Where nothing else is said."""

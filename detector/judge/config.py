@@ -17,10 +17,8 @@ from dialint.detector.judge.budget import Budget, Price, parse_budget, parse_pri
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Record
+from dialint.detector.taxonomy import Detail
 
-Detail = Literal["auto", "full", "short"]
-"""How much of a code's entry is shown: the definition and examples, or its test alone. auto: all of it, and
-tests where the room is short."""
 PROMPT_FILE = "judge.json"
 """File of a judge that was trained here: the version of its prompt, the detail and codes of its questions."""
 

@@ -20,10 +20,9 @@ from typing import Any
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.checks.waits import find_waits
-from dialint.detector.judge.config import Detail
 from dialint.detector.judge.reading import Clause, Question, ReadError, Spell, clip, compact_json
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Turn
-from dialint.detector.taxonomy import Code, Need, Taxonomy, Text
+from dialint.detector.taxonomy import Code, Detail, Need, Taxonomy, Text
 from dialint.detector.yaml_document import read_packaged
 
 FAMILIES = ("CUMRE", "V", "TX", "IP", "L", "W")

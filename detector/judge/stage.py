@@ -21,7 +21,7 @@ from dialint.detector.decide import Rules
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo, JudgeUsage, Monitor
 from dialint.detector.judge.budget import Budget, Price, Purse
-from dialint.detector.judge.config import Detail, JudgeConfig
+from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import ANSWER_TOKENS, JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.guidelines import collect_evidence, read_guideline
 from dialint.detector.judge.merging import JudgedDialogue, Merger
@@ -41,7 +41,7 @@ from dialint.detector.overrides import NO_OVERRIDES, Overrides
 from dialint.detector.policy import Policy
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Verdict
 from dialint.detector.release import ReleaseInfo
-from dialint.detector.taxonomy import Taxonomy
+from dialint.detector.taxonomy import Detail, Taxonomy
 from dialint.detector.tracing import span
 
 SECOND_LOOK = (0.3, 0.8)
