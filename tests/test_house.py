@@ -185,9 +185,9 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 86_186,
+    "lines of the packages": 86_375,
     "modules of the packages": 392,
-    "lines of the tests": 50_975,
+    "lines of the tests": 50_976,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
