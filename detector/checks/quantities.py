@@ -44,7 +44,7 @@ MONEY_NAME = PATTERNS.money_name
 _BLANK = re.compile(r"\s")
 _DECIMALS = re.compile(r"[.,](?=\d{1,2}\Z)")
 _TIME = re.compile(r"\d\d:\d\d")
-_UTC = re.compile(r"T\d\d:\d\d\S*Z\Z")
+_UTC = re.compile(r"T\d\d:\d\d[\d:.,]*+Z\Z")
 _EPOCH = 10**9
 MAX_TEXT = 400
 """Characters of a result's field that are read."""
