@@ -354,17 +354,10 @@ def worst(pattern: re.Pattern[Any], length: int = LENGTH) -> str | None:
     return None
 
 
-def blown_up(names: Mapping[str, re.Pattern[Any]]) -> list[str]:
-    return [f"{name}: {found}" for name, pattern in names.items() if (found := worst(pattern))]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("package", PACKAGES)
 @pytest.mark.usefixtures("timer")
-def test_no_pattern_takes_more_than_linear_time(package: str) -> None:
-    own = {name: pattern for name, pattern in patterns().items() if name.startswith(package)}
-    assert own
-    assert blown_up(own) == []
+def test_no_pattern_takes_more_than_linear_time() -> None:
+    assert [f"{name}: {found}" for name, pattern in patterns().items() if (found := worst(pattern))] == []
 
 
 OLD = {
@@ -401,14 +394,10 @@ def test_patterns_with_one_way_to_match_pass(pattern: str) -> None:
 
 @pytest.mark.slow
 def test_patterns_are_found_wherever_they_stand() -> None:
-    names = set(patterns())
-    for index in (
-        "dialint.detector.masking.addresses",
-        "dialint.detector.checks:",
-        "dialint.labeling.synthetic.rules",
-    ):
-        assert any(name.startswith(index) or index.split(":")[0] in name for name in names), index
-    assert len(names) > 600
+    names = " ".join(patterns())
+    for package in (*PACKAGES, "dialint.detector.masking.addresses", "dialint.labeling.synthetic.rules"):
+        assert package in names
+    assert len(patterns()) > 600
 
 
 @pytest.mark.slow
