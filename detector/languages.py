@@ -1,4 +1,4 @@
-"""Detects the language of every turn of a dialogue, by n-grams and the record's `language` field.
+"""Detects the language of every turn of a dialogue, by py3langid and the record's `language` field.
 
 A turn gets another language than its dialogue only if its own words are clear evidence; other turns inherit
 the dialogue's language, turns of agents that of all agents' text. The record's `language` is used unless the
@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
-from operator import itemgetter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn, Verdict
 from dialint.detector.tool_use import per_dialogue
 from dialint.detector.yaml_document import read_packaged
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
 
 UNKNOWN = "und"
 """The ISO 639-3 code of an undetermined language."""
@@ -49,9 +49,6 @@ WIDE_LETTER = 3
 RECENT = 512
 """Texts whose answers are kept: a dialogue is read for its coverage and again for its checks."""
 
-MAX_MOVES = 500_000
-"""Moves of the automaton that are kept, some 50 MB; real logs of one language need a tenth."""
-
 _PLACEHOLDER = re.compile(r"\[[^\[\]]{1,40}\]|<[^<>]{1,40}>|\{[^{}]{1,40}\}")
 _NO_WORD = re.compile(r"[\d_#/\\|@]|\Awww\.")
 """Characters of links, addresses, numbers and codes that words do not contain."""
@@ -73,50 +70,14 @@ def _codes() -> Mapping[str, str]:
     return names | {code: code for code in _table()}
 
 
-class _Model(dict[int, int]):
-    """The model of py3langid (``runs/language_model.py`` made the file), an automaton that reads bytes: the
-    state after each pair of a state and a byte, as far as texts needed it."""
+@cache
+def _identifier() -> LanguageIdentifier:
+    """py3langid, restricted to the languages of `languages.yaml`; the first call takes 0.5 s and 60 MB."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    def __init__(self) -> None:
-        import numpy as np
-
-        with np.load(Path(__file__).with_suffix(".npz")) as model:
-            self.names: list[bytes] = model["names"].tobytes().split(b"\xff")
-            self.rows: list[int] = model["rows"].tolist()
-            self.weights, self.prior, self.codes = model["weights"], model["prior"], model["codes"].tolist()
-        self.states = {name: state for state, name in enumerate(self.names)}
-
-    def __missing__(self, key: int) -> int:
-        name = self.names[key >> 8] + bytes((key & 255,))
-        while name not in self.states:
-            name = name[1:]
-        if len(self) >= MAX_MOVES:
-            self.clear()
-        self[key] = self.states[name]
-        return self[key]
-
-    def rank(self, words: str) -> list[tuple[str, float]]:
-        """Return the languages with their scores, the best first."""
-        import numpy as np
-
-        state, states = 0, []
-        text = unicodedata.normalize("NFC", words.lower() if words.isupper() else words)
-        for byte in text.encode(errors="surrogatepass"):
-            state = self[state << 8 | byte]
-            states.append(state)
-        counts = Counter(map(self.rows.__getitem__, states))
-        del counts[-1]
-        if not counts:
-            return [(code, 0.0) for code in dict.fromkeys(self.codes)]
-        weights = self.weights[np.fromiter(counts, np.intp)]
-        scores = np.log1p(np.fromiter(counts.values(), np.float32)) @ weights + self.prior
-        best: dict[str, float] = {}  # a language may have two columns
-        for code, score in zip(self.codes, scores.tolist(), strict=True):
-            best[code] = max(score, best.get(code, score))
-        return sorted(best.items(), key=itemgetter(1), reverse=True)
-
-
-_model = cache(_Model)
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+    identifier.set_languages(list(_table()))
+    return identifier
 
 
 def language_name(code: str) -> str:
@@ -196,7 +157,7 @@ def _probabilities(words: str, among: tuple[str, ...]) -> dict[str, float]:
 
     Source: naive Bayes scores at a temperature of the root of the bytes are py3langid's own normalisation.
     """
-    scores = [(code, score) for code, score in _model().rank(words) if not among or code in among]
+    scores = [(code, score) for code, score in _identifier().rank(words) if not among or code in among]
     best = scores[0][1]
     temperature = math.sqrt(len(words.encode(errors="replace")))
     shares = {code: math.exp(max((score - best) / temperature, -700.0)) for code, score in scores}
