@@ -25,12 +25,9 @@ from numpy.typing import NDArray
 from dialint.detector.errors import ConfigError
 from dialint.detector.plugins import Plugin, plugins
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.joint import RIGHT, WRONG, joint_posterior
 from dialint.labeling.aggregation.posterior import Posterior, normalise, softmax
 
-RIGHT, WRONG = 4.0, 1.0
-"""Pseudo-answers of each group to each truth, and of each member to each opinion: right ones, and wrong ones
-for each wrong label."""
 PSEUDO_TASKS = 1.0
 STRENGTH = 10.0
 """Answers on gold to each truth and opinion that a member's matrix for all truths is worth."""

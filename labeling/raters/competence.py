@@ -25,14 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.joint import Assumptions, JointFit, fit_joint, worker_blocks
+from dialint.labeling.aggregation.joint import JointFit, fit_joint, worker_blocks
 from dialint.labeling.aggregation.joint_items import Form
 from dialint.labeling.aggregation.posterior import softmax
 
 STRENGTH = 3.0
-"""How strongly a worker's own table is shrunk towards the pool, in answers. Weaker than for aggregation:
-shrunk strongly, a worker who always gives the same answer is improbable each time, and two of them look like
-colluders (dbdc3 at 12 answers an item, 2026-11-22: at 100 answers 60 people, at 3 nobody)."""
+"""How strongly a worker's own table is shrunk towards the pool, in answers: shrunk strongly, a worker who
+always gives the same answer is improbable each time, and two of them look like colluders (dbdc3 at 12 answers
+an item, 2026-11-22: at 100 answers 60 people, at 3 nobody)."""
 BLOCK_ROWS = 1 << 17
 """Answers per block."""
 
@@ -89,7 +89,7 @@ class LeaveOneOut:
 
 def leave_one_out(answers: Answers, form: Form) -> LeaveOneOut:
     """Fit the joint model, with items of this form, and keep what is needed to remove answers from it."""
-    fit = fit_joint(answers, None, Assumptions(STRENGTH, form))
+    fit = fit_joint(answers, None, form, strength=STRENGTH)
     pairs, parts = fit.pairs, []
     for _, _, dense in worker_blocks(pairs, fit.counts):
         kind_probabilities = fit.workers.kind_probabilities(dense)

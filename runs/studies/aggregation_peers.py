@@ -14,7 +14,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from zlib import crc32
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -58,15 +59,21 @@ class PeersConfig:
     """Answers of each item that the methods see."""
     draws: int = 8
     """Times that items and answers are drawn."""
+    half: Literal["development", "other"] | None = None
+    """Draw only from the dialogues of this half (by CRC-32), on the first of which methods are chosen."""
     first_seed: int = 1000
     """Seed of the first draw; 0 to 4 were looked at while the method was made."""
 
 
 def study(config: PeersConfig) -> None:
     """Compare the methods on few answers of real people."""
-    figures: dict[str, dict[str, list[list[float]]]] = {}
+    drawn: dict[str, dict[str, list[list[float]]]] = {}
     for name in config.table:
         answers, model, yes = read_table(config.data, name)
+        if config.half:
+            in_half = np.array([crc32(task.split("#")[0].encode()) % 2 == 0 for task in answers.tasks])
+            in_half ^= config.half == "other"
+            answers, model = answers.where(in_half[answers.task]).compact(), model[in_half]
         share = model[:, yes].sum(axis=1)
         is_yes = np.isin(answers.label, yes).astype(np.int32)
         asked = {
@@ -79,14 +86,14 @@ def study(config: PeersConfig) -> None:
         for question, (table, probabilities) in asked.items():
             for seed in range(config.first_seed, config.first_seed + config.draws):
                 for method, values in compare(table, probabilities, config, seed).items():
-                    figures.setdefault(question, {}).setdefault(method, []).append(values)
-            print_table(question, figures[question])
+                    drawn.setdefault(question, {}).setdefault(method, []).append(values)
+            print_table(question, drawn[question])
     with atomic_file(config.out) as file:
-        file.write(json.dumps(figures).encode())
+        file.write(json.dumps(drawn).encode())
 
 
 def compare(answers: Answers, model: Floats, config: PeersConfig, seed: int) -> dict[str, list[float]]:
-    """Accuracy and log loss of every method on one draw."""
+    """Accuracy, log loss and calibration error (ten bins of the winner) of every method on one draw."""
     random = np.random.default_rng(seed)
     kept = np.sort(random.choice(len(answers.tasks), min(config.tasks, len(answers.tasks)), replace=False))
     answers, model = answers.where(np.isin(answers.task, kept)).compact(), model[kept]
@@ -109,24 +116,31 @@ def compare(answers: Answers, model: Floats, config: PeersConfig, seed: int) -> 
     }
     noise = random.random(others.shape) * 1e-9
     return {
-        name: [
-            float(((one.probabilities + noise).argmax(axis=1) == truth)[single].mean()),
-            float(-np.log(np.maximum(one.probabilities[np.arange(len(truth)), truth], 1e-3))[single].mean()),
-        ]
+        name: figures(one.probabilities[single] + noise[single], truth[single])
         for name, one in methods.items()
     }
 
 
+def figures(probabilities: Floats, truth: NDArray[np.int64]) -> list[float]:
+    """Accuracy, log loss and calibration error."""
+    right, certainty = probabilities.argmax(axis=1) == truth, probabilities.max(axis=1)
+    bins = np.minimum((certainty * 10).astype(int), 9)
+    error = np.abs(np.bincount(bins, certainty - right)).sum() / len(truth)
+    chosen = np.maximum(probabilities[np.arange(len(truth)), truth], 1e-3)
+    return [float(right.mean()), float(-np.log(chosen).mean()), float(error)]
+
+
 def print_table(question: str, figures: dict[str, list[list[float]]]) -> None:
-    """Print mean accuracy with its 95 % interval over draws, log loss, and how far joint is from each."""
+    """Print means over draws, the 95 % interval of the accuracy, and how far joint is from each."""
     sys.stdout.write(f"{question}, {len(figures['joint'])} draws\n")
     for name, rows in figures.items():
-        accuracy, log_loss = np.array(rows).T
+        accuracy, log_loss, error = np.array(rows).T
         own = "joint, model" if "model" in name else "joint"
         gain, spread = interval(np.array(figures[own])[:, 0] - accuracy)
         mean, half = interval(accuracy)
         sys.stdout.write(
-            f"  {name}: {mean:.3f} +- {half:.3f}, log loss {log_loss.mean():.3f}; "
+            f"  {name}: {mean:.3f} +- {half:.3f}, log loss {log_loss.mean():.3f}, "
+            f"calibration error {error.mean():.3f}; "
             f"{own} less it {gain:+.3f} +- {spread:.3f}\n"
         )
     sys.stdout.flush()
