@@ -7,8 +7,9 @@ It is the mean of three posteriors, as few answers tell none of them to be wrong
 - Confusion matrices with Dirichlet priors, where the model is one worker more, who answers its likeliest
   label: what is true of nearly all items is taken for true of the others. Alone it is far too sure.
 
-`WEIGHTS` are fixed. Of few answers, held-out ones do not tell which form has the better labels: choosing by
-them was .015 below in accuracy on people's answers, and .01 to .02 worse in log loss (docs/experiments).
+`WEIGHTS` are fixed: with few answers, held-out ones do not tell which form has the better labels. Choosing by
+them was .007 to .014 below in accuracy on people's answers, at about the same log loss
+(`docs/experiments/aggregation.md`, 2026-11-30).
 
 Items, and how far a model predicts them, are fitted with all workers alike and then held fixed; workers are
 fitted against them. A worker is of a *kind*: how sharply a worker answers, from not at all (as all answers
@@ -198,12 +199,14 @@ def joint_posterior(
     would count as average ones.
     """
     varied = answers.without_constant()
-    weights = {"homogeneous": 1.0} if select_form(varied.votes(), gold) == "homogeneous" else WEIGHTS
-    parts, uses = [], {}
+    is_homogeneous = select_form(varied.votes(), gold) == "homogeneous"
+    weights: dict[Form, float] = {"homogeneous": 1.0} if is_homogeneous else WEIGHTS
+    parts: list[tuple[float, Posterior]] = []
+    uses: dict[Form, ModelUse] = {}
     for form, weight in weights.items():
         items, uses[form] = select_items(varied, form, model, gold)
         parts.append((weight, fit_joint(varied, model, form, uses[form], gold=gold, items=items).posterior()))
-    if weights is WEIGHTS:
+    if not is_homogeneous:
         parts.append((1.0 - sum(WEIGHTS.values()), confusion_posterior(answers, model, gold)))
     return replace(mix_posteriors(parts), assumptions={"weights": weights, "uses": uses})
 

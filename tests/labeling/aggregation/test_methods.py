@@ -177,7 +177,7 @@ def test_no_form_alone_is_better_than_the_mean_by_much() -> None:
         alone += [confusion_posterior(crowd.answers, model), Posterior(model, model), majority(crowd.answers)]
         found = joint_posterior(crowd.answers, model)
         assert accuracy(found, crowd) > max(accuracy(one, crowd) for one in alone) - 0.04
-        assert log_loss(found, crowd) < min(log_loss(one, crowd) for one in alone) + 0.05
+        assert log_loss(found, crowd) < min(log_loss(one, crowd) for one in alone) + 0.1
     classes = fit_joint(taste.answers, told).posterior()
     assert accuracy(joint_posterior(taste.answers, told), taste) > accuracy(classes, taste) + 0.02
 
