@@ -194,20 +194,18 @@ def joint_posterior(
 
     `model` holds its probabilities, shape (tasks, labels), rows of NaN where it has none; `gold` the true
     label of gold tasks, -1 elsewhere, shape (tasks,). If gold is clearly better predicted by the class of
-    the item, the items are homogeneous and nothing is averaged. Workers whose answer is always the same
-    (`Answers.constant_workers`) are left out where workers have no matrix: shrunk towards the pool, they
-    would count as average ones.
+    the item, as where most people overlook errors, the matrices alone count. Workers whose answer is always
+    the same (`Answers.constant_workers`) are left out where workers have no matrix: shrunk towards the pool,
+    they would count as average ones.
     """
     varied = answers.without_constant()
     is_homogeneous = select_form(varied.votes(), gold) == "homogeneous"
-    weights: dict[Form, float] = {"homogeneous": 1.0} if is_homogeneous else WEIGHTS
-    parts: list[tuple[float, Posterior]] = []
+    weights: dict[Form, float] = {} if is_homogeneous else WEIGHTS
+    parts = [(1.0 - sum(weights.values()), confusion_posterior(answers, model, gold))]
     uses: dict[Form, ModelUse] = {}
     for form, weight in weights.items():
         items, uses[form] = select_items(varied, form, model, gold)
         parts.append((weight, fit_joint(varied, model, form, uses[form], gold=gold, items=items).posterior()))
-    if not is_homogeneous:
-        parts.append((1.0 - sum(WEIGHTS.values()), confusion_posterior(answers, model, gold)))
     return replace(mix_posteriors(parts), assumptions={"weights": weights, "uses": uses})
 
 
