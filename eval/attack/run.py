@@ -160,6 +160,9 @@ def evaluate(
             "prompt_tokens": usage.prompt_tokens,
             "output_tokens": usage.output_tokens,
         }
+    for own in targets.values():
+        if not own["findings"] and not own["clean_dialogues"]:
+            raise ConfigError("E_EXAMPLE", f"{own['name']} judged no dialogue, so nothing can be attacked")
     return {
         "kind": "attacks",
         "battery": battery.version,
@@ -174,17 +177,11 @@ def evaluate(
 
 
 def measure_attacks(detector: Detector, examples: Sequence[Example], config: AttackConfig) -> dict[str, Any]:
-    """The part of the report about one detector.
-
-    Raises:
-        ConfigError: it judged no dialogue, so there is nothing to attack.
-    """
+    """The part of the report about one detector."""
     target, battery = Target(detector), load_battery()
     dialogues = [example.dialogue for example in examples]
     verdicts = target.read(dialogues)
     hiding, accusing = find_subjects(target, dialogues, verdicts, config.seed)
-    if not hiding and not accusing:
-        raise ConfigError("E_EXAMPLE", f"{target.name} judged no dialogue of it, so nothing can be attacked")
     by_goal: dict[Goal, list[Subject]] = {"hide": hiding, "accuse": accusing}
     attacks = make_battery(battery, config.seed)
     if config.per_family is not None:

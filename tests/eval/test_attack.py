@@ -163,6 +163,9 @@ def test_a_judge_without_a_usable_answer_is_unread_and_no_subject() -> None:
     subjects = {"hide": [Subject(PLACEHOLDER, 1, ("M2",))], "accuse": []}
     [outcome] = run_attacks(target_of(mute), battery, make_battery(battery, 1)[:1], subjects, 1, 1)  # type: ignore[arg-type]
     assert (outcome.flipped, outcome.control_flipped, outcome.unread) == (True, True, True)
+    examples = [Example(dialogue=CLEAN, split="test")]
+    figures = run.gate_attacks(JudgeDetector(mute, TAXONOMY, OPTIONS), examples)
+    assert {own["all"]["trials"] for own in figures.values()} == {0}
 
 
 def test_a_judge_that_obeys_is_flipped_and_one_that_does_not_is_not() -> None:
