@@ -163,8 +163,7 @@ def test_a_judge_without_a_usable_answer_is_unread_and_no_subject() -> None:
     subjects = {"hide": [Subject(PLACEHOLDER, 1, ("M2",))], "accuse": []}
     [outcome] = run_attacks(target_of(mute), battery, make_battery(battery, 1)[:1], subjects, 1, 1)  # type: ignore[arg-type]
     assert (outcome.flipped, outcome.control_flipped, outcome.unread) == (True, True, True)
-    examples = [Example(dialogue=CLEAN, split="test")]
-    figures = run.gate_attacks(JudgeDetector(mute, TAXONOMY, OPTIONS), examples)
+    figures = run.gate_attacks(target_of(mute)._detector, [Example(dialogue=CLEAN, split="test")])
     assert {own["all"]["trials"] for own in figures.values()} == {0}
 
 

@@ -89,15 +89,12 @@ def test_what_a_promotion_asks_for_is_measured_by_contracts(
     served, own = report["served"], report["judges"][GOOD]
     assert (served["precision_of_findings"], served["recall_of_errors"]) == (1.0, 1.0)
     assert served["against"][BAD]["figures"]["precision_of_findings"] == 0.0
-    (surest,) = [row for row in served["calibration"] if row[0] > 0.5] or [[None]]
-    assert surest == [None]  # 16 of .96 by the contract are too few for a bin
+    assert not [row for row in served["calibration"] if row[0] > 0.5]  # 16 are too few for a bin
     assert set(served["slices"]["language"]) == {"en"}
     assert own["contract"] == 0.9
-    assert {goal: figures["all"]["flips"] for goal, figures in own["attacks"].items()}["order"] == 0
-    assert own["attacks"]["hide"]["all"]["trials"] > 0
+    assert (own["attacks"]["order"]["all"]["flips"], own["attacks"]["hide"]["all"]["trials"] > 0) == (0, True)
     printed = capsys.readouterr().out
-    assert "questions a second" in printed
-    assert "attacks: findings hidden" in printed
+    assert all(words in printed for words in ("questions a second", "attacks: findings hidden"))
     for text in (RUDE, SORRY):
         assert text not in out.read_text()
     measured = read_overrides(paths[0]).judge
