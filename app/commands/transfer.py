@@ -158,6 +158,8 @@ def export_annotations_command(
 ) -> int:
     """Write the annotations in the store as JSON lines: the newest version of each, without banned accounts.
 
+    Answers to training, exam and control tasks are left out, as labels are made without them.
+
     Personal data in quotes and reasons are masked, and offsets refer to the masked text; --no-masked, as for
     another store with the same dialogues, requires a lead.
 

@@ -43,6 +43,7 @@ MAX_BYTES, MAX_WORKBOOK_BYTES = 4_000_000_000, 300_000_000
 """Bytes that an archive may expand to; the texts of a workbook are held in memory."""
 MAX_RATIO, RATIO_FROM_BYTES = 200, 1 << 20
 _FORMULA = re.compile(rb"<(?:\w{1,20}:)?f[\s/>]")
+_MERGED = re.compile(rb'<(?:\w{1,20}:)?mergeCell\s+ref="([A-Z]{1,3})(\d{1,7}):[A-Z]{1,3}(\d{1,7})"')
 MAX_COLUMNS, MAX_ROWS = 1_000, 1 << 20
 
 Write = Callable[[IO[bytes]], None]
@@ -167,9 +168,11 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
             problem = Message("{n} sheets with rows: {names}; leave one of them", n=len(sheets), names=names)
             raise file_error("E_FORMAT", name, problem)
         formulas = _formulas(path, stream, sheets[0].title)
+        merged = _merged_cells(path, sheets[0])
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
         n_blank = width = 0
+        above: dict[int, tuple[int, str]] = {}  # of merged cells the last row and the value, by column
         for number, row in enumerate(_rows(sheets[0], MAX_ROWS), 1):
             for column, formula in enumerate(next(formulas, ()), 1):
                 if formula is not None and (column > len(row) or row[column - 1] is None):
@@ -180,6 +183,12 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
                         sheet=sheets[0].title, cell=f"{get_column_letter(column)}{number}",
                     )  # fmt: skip
             cells = list(map(_cell, row[:MAX_COLUMNS]))
+            for column, last in merged.get(number, ()) if width else ():  # below the header
+                above[column] = last, cells[column] if column < len(cells) else ""
+            if any(cell.strip() for cell in cells):
+                cells += [""] * (max(above, default=-1) + 1 - len(cells))
+                for column, (last, value) in above.items():
+                    cells[column] = value if number <= last else cells[column]
             while cells and not cells[-1].strip():
                 cells.pop()
             if not cells:
@@ -211,6 +220,19 @@ def _formulas(path: Path, stream: IO[bytes], title: str) -> Iterator[tuple[Any, 
         if not any(_FORMULA.search(archive.read(name)) for name in sheets):
             return iter(())
     return _rows(load_workbook(stream, read_only=True, keep_links=False)[title], MAX_ROWS)
+
+
+def _merged_cells(path: Path, sheet: Any) -> dict[int, list[tuple[int, int]]]:
+    """The cells of a sheet that are merged downwards: by their first row the column, from 0, and last row."""
+    from openpyxl.utils import column_index_from_string
+
+    merged: dict[int, list[tuple[int, int]]] = {}
+    with zipfile.ZipFile(path) as archive:
+        for column, first, last in _MERGED.findall(archive.read(sheet._worksheet_path)):
+            at = column_index_from_string(column.decode()) - 1
+            if int(first) < int(last) and at < MAX_COLUMNS:
+                merged.setdefault(int(first), []).append((at, int(last)))
+    return merged
 
 
 def _has_rows(sheet: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -154,11 +154,16 @@ def _of_columns(source: Source, detected: DetectedFormat, columns: Columns, reco
 
 
 def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[str]:
-    used = {part for path in config.mapped.fields.values() for part in (path, *path.split("+"))}
+    used = _columns_of(config.mapped.fields)
     paths = paths_of(_sample(source, detected, config))
     if detected.split == "lists":
         paths = [f"{detected.shape.members[0]}[].{path}" for path in paths]
     return [path for path in paths if path not in used]
+
+
+def _columns_of(fields: Mapping[str, str]) -> set[str]:
+    """The columns or paths that fields name; an id may consist of several."""
+    return {part for path in fields.values() for part in (path, *path.split("+"))}
 
 
 def _sample(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[Any]:
@@ -202,15 +207,18 @@ def _guess(source: Source, config: ReadConfig) -> Preview | None:
         return None
     values = values_of(records)
     guess = guess_meanings(records, config)
-    known = config.mapped.roles
+    chosen, known = config.mapped.fields, config.mapped.roles
+    fields = {meaning: path for meaning, path in guess.fields.items() if path not in chosen.values()}
     roles = (f"{word}={role}" for word, role in guess.words.items() if role and word not in known)
-    columns = (f"{meaning}={path}" for meaning, path in guess.fields.items())
+    columns = (f"{meaning}={path}" for meaning, path in fields.items() if meaning not in chosen)
     own = replace(config, column=(*columns, *config.column), role=(*config.role, *roles))
-    privacy = unknown_privacy_words(guess.fields.get("private"), values, config)
-    unread = [path for path in values if path not in guess.fields.values()]
+    fields |= chosen
+    privacy = unknown_privacy_words(fields.get("private"), values, config)
+    by_content = [meaning for meaning in guess.by_content if meaning not in chosen]
+    used = _columns_of(fields)
     return Preview(
-        source.name, format, fields=guess.fields, by_content=guess.by_content, words=guess.words,
-        privacy=privacy, unread=unread, config=own,
+        source.name, format, fields=fields, by_content=by_content,
+        words=guess.words, privacy=privacy, unread=[path for path in values if path not in used], config=own,
     )  # fmt: skip
 
 

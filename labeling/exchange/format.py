@@ -360,7 +360,13 @@ def _validate_finding(finding: Finding, view: DialogueView, path: str) -> None:
     words = view.quote(finding.turn, finding.start, finding.end)
     masked = PLACEHOLDER.search(words) or PLACEHOLDER.search(finding.quote)
     if finding.quote != words and not masked:  # rules of masking may have changed since
-        raise BadRecord("E_LABEL", f"{path}.quote", "other words", "the words of that span", view.dialogue.id)
+        raise BadRecord(
+            "E_LABEL",
+            f"{path}.quote",
+            "other words",
+            "the words of that span in the log, unmasked",
+            view.dialogue.id,
+        )
 
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:

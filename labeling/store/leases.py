@@ -94,11 +94,11 @@ def claim(
     """
     account = get_account(transaction, actor)
     target = get_open_project(transaction, project)
-    pools: tuple[Pool, ...] = ("training", "exam") if account.status == "training" else ("main",)
-    for each in (pool,) if pool else pools:
+    pools = (pool,) if pool else account.pools
+    for each in pools:
         _validate_pool(account, target, each)
     _end_expired(transaction)
-    for each in (pool,) if pool else pools:
+    for each in pools:
         if lease := _claim(transaction, account, target, each, at_once):
             return lease
     return None
@@ -147,13 +147,8 @@ def _claim(
     held = transaction.run(_HELD, key).all()
     if len(held) >= at_once:
         return _to_lease(transaction, account.id, held[0], held[0].lease_token, held[0].expires_ms)
-    if pool == "main" and project.fair_share is not None:
-        n_given = count_answered(transaction, account.id, project.id, pool)
-        states = count_by_state(transaction, project.id).items()
-        n_tasks = sum(n for (of, state), n in states if of == pool and state != "withdrawn")
-        most = max(1, math.ceil(project.fair_share * n_tasks * project.overlap - 1e-9))
-        if n_given + sum(row.pool == pool for row in held) >= most:
-            return None
+    if pool == "main" and count_share_left(transaction, account, project) <= 0:
+        return None
     row = find_next_open(transaction, account, project, pool)
     while row is not None and row.why == APPEAL and not is_independent(transaction, account, row.dialogue):
         _exclude(transaction, account, project, row)
@@ -163,10 +158,26 @@ def _claim(
     return None if row is None else _start_lease(transaction, account, project, row)
 
 
+def count_share_left(transaction: Transaction, account: Account, project: Project) -> float:
+    """How many answers in the main pool the fair share of the project leaves to the account, beside those
+    that it has given or holds a task for."""
+    if project.fair_share is None:
+        return math.inf
+    key = {"project": project.id, "pool": "main", "mixed_in": "main", "account": account.id}
+    n_own = count_answered(transaction, account.id, project.id, "main") + len(
+        transaction.run(_HELD, key).all()
+    )
+    states = count_by_state(transaction, project.id).items()
+    n_tasks = sum(n for (pool, state), n in states if pool == "main" and state != "withdrawn")
+    return max(1, math.ceil(project.fair_share * n_tasks * project.overlap - 1e-9)) - n_own
+
+
 @read_operation("label")
 def find_held(transaction: Transaction, actor: str, project: str) -> Lease | None:
-    """The first task of a project's main pool that the actor holds, or none."""
-    key = {"project": project, "pool": "main", "mixed_in": "control", "account": actor}
+    """The first task of a project that the actor holds in one of the actor's pools, or none."""
+    first = get_account(transaction, actor).pools[0]
+    mixed_in = "exam" if first == "training" else "control"
+    key = {"project": project, "pool": first, "mixed_in": mixed_in, "account": actor}
     row = transaction.run(_HELD, key).first()
     return None if row is None else _to_lease(transaction, actor, row, row.lease_token, row.expires_ms)
 

@@ -138,8 +138,9 @@ def list_projects(transaction: Transaction, actor: str) -> list[tuple[Project, s
 
 @read_operation("review")
 def count_annotations(transaction: Transaction, actor: str, name: str) -> int:
-    """How many annotations belong to a project, corrections and imported ones included."""
-    query = select(func.count()).where(annotation_rows.c.project == name)
+    """How many answers belong to a project, imported ones included; a correction is none of its own."""
+    rows = annotation_rows.c
+    query = select(func.count()).where(rows.project == name, rows.supersedes.is_(None))
     return int(transaction.run(query).scalar_one())
 
 

@@ -34,6 +34,11 @@ class Account(Record):
     skills: tuple[Name, ...] = ()
     agent: Name | None = None
 
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """The pools whose tasks the account gets, in this order."""
+        return ("training", "exam") if self.status == "training" else ("main",)
+
 
 class Project(Record):
     """A labeling project. Each task needs `overlap` answers; adaptive overlap asks for up to `most`. One

@@ -13,7 +13,7 @@ from dialint.labeling.store.database.schema import annotation_rows, drafts, gold
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
 from dialint.labeling.store.exposure import ReadKind, record_read
-from dialint.labeling.store.leases import claim, claim_dialogue
+from dialint.labeling.store.leases import claim, claim_dialogue, count_share_left
 from dialint.labeling.store.masked_view import MaskedView, task_alias, view_for_account
 from dialint.labeling.store.permissions import get_account, has_permission, read_operation, write_operation
 from dialint.labeling.store.projects import get_project
@@ -164,13 +164,17 @@ MAX_GRADED = 200
 
 @read_operation("label")
 def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
-    """Open tasks of a project's main pool that the actor may still get: not those on own dialogues, nor those
-    that the actor holds, has answered or has skipped. Tasks that somebody else holds for now are among them
-    if they need more answers. With control tasks in the project the number is rounded up to tens: as it does
-    not fall after a control task, it would tell one.
+    """Open tasks of the actor's pools of a project that the actor may still get, by the fair share, too: not
+    those on own dialogues, nor those that the actor holds, has answered or has skipped. Tasks that somebody
+    else holds for now are among them if they need more answers. Where control tasks are mixed in the number
+    is rounded up to tens: as it does not fall after a control task, it would tell one.
     """
-    n = count_claimable(transaction, get_account(transaction, actor), project, "main")
-    return n if not get_project(transaction, project).control_share else -(-n // 10) * 10
+    account, target = get_account(transaction, actor), get_project(transaction, project)
+    n = sum(count_claimable(transaction, account, project, pool) for pool in account.pools)
+    if account.pools != ("main",):
+        return n
+    n = max(0, int(min(n, count_share_left(transaction, account, target))))
+    return n if not target.control_share else -(-n // 10) * 10
 
 
 class TrainingGrade(NamedTuple):

@@ -138,8 +138,8 @@ class PageSession:
             self.notify("info", message)
 
     def open_next(self, claimed: tuple[Item, Answer, bool] | None) -> None:
-        """Close the current item, which the queue has no more, and open the next one."""
-        if self.waiting is not None:
+        """Close the current item and open the next one. The queue has one less, but after a correction."""
+        if self.waiting is not None and self.item is not None and self.item.supersedes is None:
             self.waiting = (self.waiting[0], max(0, self.waiting[1] - 1))
         self.open_item(claimed)
 

@@ -103,8 +103,13 @@ def gather_dialogues(
     rows: Iterable[Row], columns: Columns, times: TimeFormat, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
     """Group consecutive rows of one id into dialogues. A dialogue with a bad row is rejected at that row's
-    line, so that no message gets lost silently."""
-    for name, members in groupby(rows, key=lambda row: columns.dialogue_id(row.cells)):
+    line, so that no message gets lost silently; so is each row without an id."""
+
+    def key(row: Row) -> tuple[object, int | None]:
+        name = columns.dialogue_id(row.cells)
+        return name, None if name else row.line
+
+    for (name, _), members in groupby(rows, key=key):
         group, bad = Group(columns, times), None
         line = offset = -1
         for row in members:

@@ -79,6 +79,20 @@ def test_a_german_table_of_unknown_columns_is_guessed_shown_and_written(
     assert "read by the mapping that was given" in capsys.readouterr().out
 
 
+def test_what_a_user_names_is_shown_and_written_in_place_of_the_guess(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, out = tmp_path / "log.csv", tmp_path / "map.yaml"
+    german_table(log)
+    run(str(log), "--column", "id=Farbe+Vorgang-Nr.", "--column", "team=Zeit", "--write", str(out))
+    shown = capsys.readouterr().out
+    assert "id        Farbe+Vorgang-Nr.\n" in shown
+    assert "not read" not in shown
+    assert ReadConfig(mapping=out).mapped.fields == {
+        "id": "Farbe+Vorgang-Nr.", "role": "Sprecherin?", "text": "Was", "team": "Zeit",
+    }  # fmt: skip
+
+
 def test_odd_json_is_guessed_and_its_mapping_reads_it(tmp_path: Path) -> None:
     log, out = tmp_path / "log.jsonl", tmp_path / "map.yaml"
     odd_json(log)

@@ -161,6 +161,21 @@ def test_a_workbook_is_a_table(tmp_path: Path) -> None:
     assert [turn.at.minute for turn in dialogue.turns if turn.at] == [14, 16]
 
 
+def test_cells_that_are_merged_downwards_hold_for_each_of_their_rows(tmp_path: Path) -> None:
+    """As contact centres export them; those of the header and across columns have no rows below."""
+    rows = [
+        ["ticket_id", None, "author_role", "body"], [1, "", "customer", "Hi"], [None, "", "agent", "Hello"],
+        [2, "", "customer", "Bye"], [None, "", "agent", "Good bye"],
+    ]  # fmt: skip
+    book = openpyxl.load_workbook(workbook(tmp_path / "plain.xlsx", rows))
+    for merged in ("A1:B1", "A2:B3", "A4:A5"):
+        book.active.merge_cells(merged)
+    book.save(tmp_path / "merged.xlsx")
+    outcomes = list(read(open_logs([str(tmp_path / "merged.xlsx")]), ReadConfig(), Counts()))
+    found = [(one.dialogue.id, len(one.dialogue.turns)) for one in outcomes if isinstance(one, Loaded)]
+    assert found == [("1", 2), ("2", 2)]
+
+
 @pytest.mark.parametrize(("sheets", "code"), [([ROWS, ROWS], "E_FORMAT"), ([[]], "E_FORMAT")])
 def test_a_workbook_of_several_tables_or_none_is_asked_about(
     tmp_path: Path, sheets: list[list[list[object]]], code: str

@@ -618,3 +618,11 @@ def test_a_log_without_a_good_record_stops_and_says_what_to_try(tmp_path: Path, 
     )
     counts = Counts()
     assert len(list(read(open_logs([str(path)]), ReadConfig(max_bad=1.0), counts))) == n
+
+
+def test_each_row_of_a_table_without_an_id_is_a_record_that_is_lost(tmp_path: Path) -> None:
+    """Where only the first row of each dialogue has the id, no share of bad records would show it."""
+    path = tmp_path / "log.csv"
+    path.write_text("dialogue_id,role,text\n" + "".join(f"{n},customer,Hi\n,agent,Hello\n" for n in range(3)))
+    with pytest.raises(TooManyBad, match="3 of 6"):
+        list(read(open_logs([str(path)]), ReadConfig(max_bad=0.2), Counts()))

@@ -42,6 +42,7 @@ def test_time_is_that_of_answers_with_their_corrections_in_the_main_queue(store:
     leases.skip(store, "ann", lease.task, lease.token, "not mine")
     spending = projects.list_spending(store, "lea")["p"]
     # with the training: ann's answer, ben's without a time, ben's in training
+    assert projects.count_annotations(store, "lea", "p") == spending.answers
     assert (spending.answers, spending.seconds, spending.timed_answers) == (3, pytest.approx(65.0), 2)
     assert (spending.open_answers, spending.minutes_left) == (4, pytest.approx(4 * 65 / 2 / 60))
     projects.set_state(store, "lea", "p", "closed")

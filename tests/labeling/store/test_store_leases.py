@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import make
 import pytest
@@ -18,6 +18,7 @@ from dialint.labeling.store.records import (
     Lease,
     NewTask,
     NotAllowed,
+    Pool,
     Project,
     StaleLease,
     StoreRefused,
@@ -148,6 +149,27 @@ def test_fair_share(store: Store) -> None:
         answer(store, "ann", claim(store, "ann"))
     assert leases.claim(store, "ann", "p") is None
     assert claim(store, "ben").dialogue == "d3"
+
+
+@pytest.mark.parametrize(
+    ("status", "fair_share", "n"), [("active", None, 10), ("active", 0.3, 3), ("training", None, 2)]
+)
+def test_as_many_tasks_wait_as_claims_give(
+    store: Store, status: Literal["active", "training"], fair_share: float | None, n: int
+) -> None:
+    """Also to who is in training, and as the task in hand is found again."""
+    project(store, 10, fair_share=fair_share)
+    pools: tuple[Pool, ...] = ("training", "exam")
+    dialogues.add(store, "lea", [make.dialogue(pool) for pool in pools])
+    tasks.add(store, "lea", "p", [NewTask(dialogue=pool, pool=pool) for pool in pools])
+    accounts.set_status(store, "lea", "ann", status)
+    for waiting in range(n, 0, -1):
+        assert count_waiting(store, "ann", "p") == waiting
+        lease = claim(store, "ann")
+        assert count_waiting(store, "ann", "p") == waiting - 1
+        assert leases.find_held(store, "ann", "p") == lease
+        answer(store, "ann", lease)
+    assert leases.claim(store, "ann", "p") is None
 
 
 def test_skills_pools_and_closed_projects(store: Store, time_: Any) -> None:

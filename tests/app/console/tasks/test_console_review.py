@@ -71,12 +71,15 @@ def test_a_reason_for_rejecting_is_saved_with_the_answer(open_page: Open, saved:
     assert json.loads(row["rejections"]) == [{"code": "C1", "reason": "too_small", "turn": 1}]
     history = open_page("lea", at="Dialogue", id="d2").text
     assert "turn 1: C1 Question ignored, rejected: Too small to count" in history
+    waiting = page.workspace()["title"]
+    page.act("reopen").act("save")
+    assert page.workspace()["title"] == waiting, "a correction leaves as many to do"
     page.act("reopen")
     assert [choice["why"] for choice in page.workspace()["choices"]] == ["too_small", ""]
     page.send("review", {"kind": "set", "id": "0", "state": "kept", "code": "C1", "severity": "S2"}).act(
         "save"
     )
-    assert [row["rejections"] is None for row in saved()] == [False, True]
+    assert [row["rejections"] is None for row in saved()] == [False, False, True]
 
 
 def test_a_finding_is_changed_and_another_added(open_page: Open, saved: Saved) -> None:
