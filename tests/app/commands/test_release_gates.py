@@ -222,8 +222,8 @@ def test_each_gate_fails_alone(kind: str, name: str) -> None:
 @pytest.mark.parametrize("name", FIRST)
 def test_the_first_judge_faces_the_gates_too(name: str) -> None:
     """Before: it was promoted without any."""
-    options = {"candidate": TRUE, **FIRST[name]}
-    assert failed_gates(kind="judge", current=None, **options) == ([name] if name else [])
+    failed = failed_gates(kind="judge", current=None, **{"candidate": TRUE, **FIRST[name]})
+    assert failed == ([name] if name else [])
 
 
 @pytest.mark.parametrize("kind", ["scan", "judge"])
@@ -314,10 +314,8 @@ def test_judges_are_promoted_by_their_reports_alone(home: Path, capsys: pytest.C
     assert promote(second, by="lea", gold=(write_report((second, TRUE)),)) == 1
     assert promote(second, by="lea", gold=(write_report((second, {}), (first, TRUE)),)) == 1
     assert promote(second, by="lea", gold=(write_report((second, TRUE), (first, TRUE)),)) == 0
-    line = Registry("judge").history()[-1]
-    assert [gate.name for gate in line.gates][1:] == [
-        "codes", "calibration", "contract", "fairness", "attacks", "throughput", "acts"
-    ]  # fmt: skip
+    names = [gate.name for gate in Registry("judge").history()[-1].gates]
+    assert names[1:] == ["codes", "calibration", "contract", "fairness", "attacks", "throughput", "acts"]
     assert "FAILED" in capsys.readouterr().out
 
 
