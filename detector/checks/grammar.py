@@ -9,7 +9,7 @@ are closed lists, of what support, travel and shops talk about. Figures: `docs/e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
@@ -119,7 +119,8 @@ def grammar_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             continue
-        for name, match in sorted(find_slips(turn.text), key=lambda slip: slip[1].start()):
+        text, places = _single_blanks(turn.text)
+        for name, match in sorted(find_slips(text), key=lambda slip: slip[1].start()):
             languages = languages or detect_languages(dialogue, context.languages)[1]
             if languages[turn.index] not in LANGUAGES:
                 break
@@ -133,8 +134,16 @@ def grammar_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             if excused[words]:
                 continue
             code = "L1" if name in _CONFUSED else "L2"
-            yield Hit(turn.index, match.start(), match.end(), name, code)
+            yield Hit(turn.index, places[match.start()], places[match.end() - 1] + 1, name, code)
             break
+
+
+def _single_blanks(text: str) -> tuple[str, Sequence[int]]:
+    """Return a text with one blank for several, and where each of its characters stands."""
+    if "  " not in text:
+        return text, range(len(text))
+    places = [n for n in range(len(text)) if text[n : n + 2] != "  "]
+    return "".join(map(text.__getitem__, places)), places
 
 
 _LETTER = re.compile(r"[^\W\d_]")
