@@ -84,7 +84,7 @@ def reading_figures(
 
     ``f05``, ``precision`` and ``recall`` of accusations by turn, code and quote, and ``readable``, the share
     of answers that could be read; one that could not accuses nobody. ``precision`` is left out without an
-    accusation, ``recall`` without a label.
+    accusation, ``recall`` without a label, ``f05`` without either.
     """
     n_right = n_accused = n_true = n_readable = 0
     for reading, item in zip(readings, questions, strict=True):
@@ -96,7 +96,9 @@ def reading_figures(
         n_readable += 1
         n_accused += len(listed)
         n_right += len(match(listed, truths))
-    figures = {"f05": f_beta(n_right, n_accused, n_true), "readable": n_readable / max(1, len(questions))}
+    figures = {"readable": n_readable / max(1, len(questions))}
+    if n_accused or n_true:
+        figures["f05"] = f_beta(n_right, n_accused, n_true)
     if n_accused:
         figures["precision"] = n_right / n_accused
     if n_true:
@@ -199,7 +201,8 @@ def asked_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple[str
         ConfigError: E_CODE, unknown codes or none.
     """
     taxonomy = load_taxonomy(config.taxonomy)
-    wanted = set(config.codes) or set(read_manifest(dataset / MANIFEST, expected=Examples).get("codes", ()))
+    listed = set(read_manifest(dataset / MANIFEST, expected=Examples).get("codes") or ())
+    wanted = set(config.codes) or listed
     if not wanted:
         examples = read_examples(verified_split(dataset, split))
         wanted = {label.code for example in examples for label in example.labels}
@@ -209,6 +212,11 @@ def asked_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple[str
         raise ConfigError(
             "E_CODE",
             f"{dataset}: codes that the taxonomy lacks: {' '.join(unknown)}; --taxonomy names another",
+        )
+    if listed and (unlabelled := sorted(wanted - listed)):
+        raise ConfigError(
+            "E_CODE",
+            f"{dataset}: nobody was asked about {' '.join(unlabelled)}, only {' '.join(sorted(listed))}",
         )
     return tuple(code for code in taxonomy.codes if code in wanted)
 

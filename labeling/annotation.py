@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.example_files import read_records
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity
 
@@ -71,7 +71,19 @@ def read_annotations(path: Path) -> Iterator[Annotation]:
     Raises:
         InputRefused: E_ANNOTATION with the line.
     """
-    return read_records(path, Annotation, "E_ANNOTATION")
+    try:
+        yield from read_records(path, Annotation, "E_ANNOTATION")
+    except InputRefused as error:
+        if not path.is_file():
+            raise
+        hint = "labels of another tool become annotations by `dialint import labels --out FILE`"
+        raise InputRefused(error.code, f"{error.message}; {hint}") from None
+
+
+def is_yes(answer: object) -> bool | None:
+    """Whether an answer of a crowd table is a yes; None for one that is neither yes nor no."""
+    word = str(answer).strip().lower() if isinstance(answer, str | bool | int) else ""
+    return {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}.get(word)
 
 
 class Question(NamedTuple):

@@ -48,6 +48,14 @@ class Reject:
         """The record as one object of the rejects file."""
         return {name: getattr(self, name) for name in self.__slots__}
 
+    def as_example(self, problem: Message) -> Message:
+        """A message on many rejects, with this one."""
+        return Message(
+            "{problem}, as at line {line}, {path}: {found}; expected {expected}",
+            problem=problem, line=f"{self.line} ({self.file})", path=self.path or Message("record"),
+            found=self.found, expected=self.expected,
+        )  # fmt: skip
+
 
 class BadRecord(Exception):
     """A record that cannot be used, and why; its file and line are added by `reject`. `found` is a
@@ -127,7 +135,8 @@ def json_kind(value: object) -> str:
 @dataclass
 class Counts:
     """Running totals of a job. `read` counts every record: loaded, rejected and skipped. `facts` lists what
-    is unusual about each file: its encoding, its delimiter, the order of its dates."""
+    is unusual about each file: its encoding, its delimiter, the order of its dates. `first` is the first
+    reject of this run."""
 
     read: int = 0
     rejected: int = 0
@@ -136,6 +145,13 @@ class Counts:
     warnings: Counter[str] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
     facts: dict[str, list[Message]] = field(default_factory=dict)
+    first: Reject | None = None
+
+    def reject(self, record: Reject) -> None:
+        """Count a rejected record."""
+        self.rejected += 1
+        self.codes[record.code] += 1
+        self.first = self.first or record
 
     def check_share(self, max_bad: float) -> None:
         """Raises:
@@ -147,6 +163,8 @@ class Counts:
                 "{n_bad} of {n} records are bad ({causes}); {share:.1%} are allowed",
                 n_bad=self.rejected, n=self.read, causes=causes, share=max_bad,
             )  # fmt: skip
+            if self.first is not None:
+                problem = self.first.as_example(problem)
             hint = Message("--max-bad allows more")
             raise TooManyBad("E_TOO_MANY_BAD", "{problem}; {hint}", problem=problem, hint=hint)
 

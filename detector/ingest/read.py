@@ -132,8 +132,7 @@ def read(
                     counts.duplicates += 1
                     continue
                 if isinstance(outcome, Reject):
-                    counts.rejected += 1
-                    counts.codes[outcome.code] += 1
+                    counts.reject(outcome)
                 last = outcome
                 yield outcome
                 if counts.rejected == counts.read == HOPELESS_FROM:
@@ -235,9 +234,5 @@ def _stop_if_hopeless(last: Loaded | Reject | None, config: ReadConfig, counts: 
         file=last.file, n_read=counts.read, code=code, n=n,
     )  # fmt: skip
     if last.code == code:
-        problem = Message(
-            "{problem}, as at line {line}, {path}: {found}; expected {expected}",
-            problem=problem, line=last.line, path=last.path or Message("record"),
-            found=last.found, expected=last.expected,
-        )  # fmt: skip
+        problem = last.as_example(problem)
     raise TooManyBad("E_TOO_MANY_BAD", "{problem}; {hint}", problem=problem, hint=preview_hint(last.file))

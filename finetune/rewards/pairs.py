@@ -30,7 +30,13 @@ from typing import Literal
 
 from dialint.detector.example_files import find_set, read_records
 from dialint.detector.judge.prompt import Reader, applicable_codes, split_families
-from dialint.detector.judge.reading import ReadError, Reading, format_reading, locate
+from dialint.detector.judge.reading import (
+    LEAST_PROBABILITY,
+    ReadError,
+    Reading,
+    format_reading,
+    locate,
+)
 from dialint.detector.records import Example, Judgement, Preference
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.labelled import (
@@ -153,7 +159,7 @@ def pairs_from_labels(
         ]
         clean: dict[int, list[LabelledQuestion]] = {}
         for item, own in targets:
-            if code in item.question.codes and not any(truth.code == code for truth in item.truths):
+            if code in item.question.codes and _probability_of(item, code) < LEAST_PROBABILITY:
                 clean.setdefault(len(own), []).append(item)
         every = [item for items in clean.values() for item in items]
         for item, error in errors if every else ():
@@ -162,6 +168,11 @@ def pairs_from_labels(
             pairs += _fault_pairs(item, error, clean_item, foreign, family_of[code], rng)
     random.Random(f"{seed}/pairs").shuffle(pairs)
     return pairs
+
+
+def _probability_of(item: LabelledQuestion, code: str) -> float:
+    """The largest probability of an error of a code; aggregation labels clean turns too, near 0."""
+    return max((truth.probability for truth in item.truths if truth.code == code), default=0.0)
 
 
 def _fault_pairs(
@@ -192,13 +203,14 @@ def _fault_pairs(
         return " ".join(words[first : first + n]).strip()
 
     yield PreferencePair(item, right, missed, error.probability)
-    yield PreferencePair(clean, unaccused, added(error.quote), 1.0)
+    is_clean = 1.0 - _probability_of(clean, error.code)
+    yield PreferencePair(clean, unaccused, added(error.quote), is_clean)
     text = item.question.turns[error.turn]
     misquote = passage(max(text[: error.start], text[error.end :], key=len))
     group = rng.choice(("false", "misquoted", "confused"))
     if group == "false" and misquote:
         yield PreferencePair(item, replaced(quote=misquote), missed, error.probability)
-        yield PreferencePair(clean, unaccused, added(passage(clean.question.turns[turn])), 1.0)
+        yield PreferencePair(clean, unaccused, added(passage(clean.question.turns[turn])), is_clean)
     if group == "misquoted" and misquote and locate(foreign.quote, text) is None:
         misquoted, invented = replaced(quote=misquote), replaced(quote=foreign.quote)
         yield PreferencePair(item, right, misquoted, DEFAULT_AGREEMENT)

@@ -139,8 +139,16 @@ def _write_release(config: PackConfig, folder: Path, scores: Path) -> None:
     calibrated = _calibrate(config, detector, natural, kept)
     codes = _select_codes(config, detector, calibrated, natural, kept)
     if config.evidence and config.taxonomy is None:
-        codes = add_checks(codes)
+        codes = add_checks(codes) if codes else codes
     info = info.model_copy(update={"codes": codes, "domain": calibrated_domain(config.examples, codes)})
+    if not info.covered:
+        raise ConfigError(
+            "E_RELEASE",
+            f"{config.scanner}: no code finds enough and may flag; nothing is made. Train it longer, or for "
+            "a trial relax --min-average-precision, --per-100, --per-100-dialogues",
+        )
+    if not info.scan_reports:
+        print("no code finds enough: the scan ranks dialogues, and reports nothing", flush=True)
     info = info.model_copy(update={"report": _evaluate_sets(config, detector.copy(info=info))})
     examples = read_manifest(config.examples / MANIFEST, expected=Examples)
     (folder / "MODEL_CARD.md").write_text(model_card(info, taxonomy, examples))
@@ -271,9 +279,6 @@ def _select_codes(
     those with suggestions. Where there are `natural` dialogues also those that reach it and may not flag, and
     those with errors enough there: dialogues are ranked by their probabilities. Of codes that exclude one
     another all or none, those that may not flag too: their probabilities are one distribution.
-
-    Raises:
-        ConfigError: E_RELEASE, none of them could be reported; such a release is not loaded.
     """
     examples = list(read_examples(require_set(config.examples, "dev")))
     all_codes = detector.copy(info=detector.info.model_copy(update={"codes": calibrated}))
@@ -283,8 +288,9 @@ def _select_codes(
     for code, release in calibrated.items():
         scan, rivals = release.scan, detector.taxonomy.rivals(code)
         assert scan is not None, "no other codes are calibrated"
-        precision = (figures[code]["average_precision"] or 0.0) if code in figures else 0.0
-        print(f"{code}: average precision {precision} on dev", flush=True)
+        precision = figures[code]["average_precision"] if code in figures else None
+        told = "no errors" if precision is None else f"average precision {precision}"
+        print(f"{code}: {told} on dev", flush=True)
         if (
             code in kept
             or n_natural[code] >= MIN_ERRORS
@@ -293,20 +299,13 @@ def _select_codes(
         ):
             selected.add(code)
         may_rank = scan.contract is not None or rivals or natural is not None
-        if may_rank and precision >= config.min_average_precision:
+        if may_rank and (precision or 0.0) >= config.min_average_precision:
             selected.update((code, *rivals))
-    limited = {
+    return {
         code: CodeRelease(scan=_limit(config, code, release.scan, natural is not None))
         for code, release in calibrated.items()
         if code in selected and release.scan is not None
     }
-    if not any(release.covered_by for release in limited.values()):
-        raise ConfigError(
-            "E_RELEASE",
-            f"{config.scanner}: no code finds enough and may flag; nothing is made. Train it longer, or for "
-            "a trial relax --min-average-precision, --per-100, --per-100-dialogues",
-        )
-    return limited
 
 
 def _limit(config: PackConfig, code: str, scan: Scan, by_natural: bool) -> Scan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -67,6 +68,9 @@ class AdapterOptions:
             raise ConfigError(
                 "E_OPTION", "--quantise nf4 needs --adapter lora: 4-bit weights are not trained"
             )
+        shape = {f.name for f in fields(self) if f.name not in ("adapter", "quantise")}
+        if self.adapter == "none" and any(getattr(self, f) != getattr(AdapterOptions(), f) for f in shape):
+            raise ConfigError("E_OPTION", "options of adapters need --adapter lora")
         if self.adapter == "lora":
             require_library("peft", "--adapter lora")
         if self.quantise == "nf4":

@@ -33,7 +33,7 @@ from dialint.detector.records import Dialogue, Example, Finding, Label, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes, select_span
-from dialint.labeling.annotation import Annotation, judged_turns, read_annotations
+from dialint.labeling.annotation import Annotation, is_yes, judged_turns, read_annotations
 from dialint.labeling.dataset.splits import GroupBy
 
 if TYPE_CHECKING:
@@ -111,11 +111,15 @@ def _distribution(row: dict[str, Any], codes: tuple[str, ...]) -> dict[str, floa
 
 
 def _probability_of_yes(row: dict[str, Any]) -> float:
-    if values := _values(row):
-        return values.get("yes", 0.0)
-    if row.get("probability") is None or row.get("label") not in ("yes", "no"):
+    values = _values(row)
+    if not values and row.get("probability") is not None:
+        values = {str(row.get("label")): float(row["probability"])}
+    answers = {is_yes(name): probability for name, probability in values.items()}
+    if True in answers:
+        return answers[True]
+    if False not in answers:
         raise ValueError("no probability of a yes")
-    return float(row["probability"]) if row["label"] == "yes" else 1.0 - float(row["probability"])
+    return 1.0 - answers[False] if len(answers) == 1 else 0.0
 
 
 SPLITS = ("train", "dev", "calibration", "test")

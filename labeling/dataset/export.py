@@ -33,7 +33,7 @@ from dialint.detector.artifacts import (
     package_versions,
     write_manifest,
 )
-from dialint.detector.errors import OutputRefused
+from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import to_line
 from dialint.detector.progress import track
 from dialint.detector.records import Example
@@ -72,6 +72,7 @@ def run(
 
     Raises:
         OutputRefused: `out` holds a finished dataset.
+        ConfigError: E_EXAMPLE, no dialogue is annotated.
         InputRefused: an annotation points out of its dialogue.
         TooManyBad: too many records of the logs are bad; or as `load` raises.
     """
@@ -99,6 +100,12 @@ def _write_dataset(builder: DatasetBuilder, key: str) -> dict[str, Any]:
     grouper, outcomes = DialogueGrouper(config.by, config.near or None), Counter[str]()
     with disk_errors(TEMPORARY), tempfile.TemporaryFile() as spool:
         targets = list(_spool_records(builder, grouper, spool, outcomes))
+        if not targets:
+            raise ConfigError(
+                "E_EXAMPLE",
+                f"no dialogue of the logs is annotated; {len(builder.annotations)} annotated ones are not in "
+                "the logs: nothing is made",
+            )
         groups = grouper.groups()
         files = _write_files(config, key, groups, targets, spool)
     return {

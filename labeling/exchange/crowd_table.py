@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator
 
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.labeling.aggregation.crowd_tables import NO_LABELS
+from dialint.labeling.annotation import is_yes
 from dialint.labeling.exchange.format import ExportItem, LabelFormat, ReadAnswers, ReadState, Row, speaker
 from dialint.labeling.exchange.turn_records import TurnRow
 from dialint.labeling.exchange.values import cell, integer, label_error, seconds, text, timestamp
 
 COLUMNS = ("task", "worker", "label", "code", "seconds", "at")
-YES, NO = ("yes", "true", "1"), ("no", "false", "0")
 
 
 def task_name(dialogue: str, turn: int, code: str) -> str:
@@ -47,10 +47,9 @@ def _parse_turn(name: str, state: ReadState, expected: str) -> TurnRow:
 
 def _is_yes(value: object, path: str) -> bool:
     """Whether an answer is a yes."""
-    word = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
-    if word not in YES + NO:
+    if (answer := is_yes(value)) is None:
         raise BadRecord("E_LABEL", path, "another answer", "yes or no")
-    return word in YES
+    return answer
 
 
 def _read(row: Row, state: ReadState) -> ReadAnswers:

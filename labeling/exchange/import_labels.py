@@ -230,9 +230,9 @@ class LabelReader:
             for item in _read_row(row, label_format.read, state):
                 outcome = self._check_repeated(item, once)
                 if isinstance(outcome, BadRecord):
-                    self.counts.rejected += 1
-                    self.counts.codes[outcome.code] += 1
-                    yield outcome.reject(source.name, line, offset)
+                    reject = outcome.reject(source.name, line, offset)
+                    self.counts.reject(reject)
+                    yield reject
                 elif outcome is not None:
                     self.accepted += 1
                     yield LocatedAnnotation(outcome, source.name, line, offset, once)

@@ -134,10 +134,11 @@ def _findings(
             lines = items(mapping(result.get("value"), path).get("text"), f"{path}.text")
             reasons[str(result.get("id"))] = "\n".join(text(line, f"{path}.text") for line in lines)
     for number, result in enumerate(results):
-        if result.get("type") != "paragraphlabels":
+        here, tag = f"{path}[{number}].value", result.get("type")
+        value = mapping(result.get("value"), here) if "value" in result else {}
+        if tag != "paragraphlabels":
+            _ignore(str(tag), value, state, here)
             continue
-        here = f"{path}[{number}].value"
-        value = mapping(result.get("value"), here)
         spans = list(_spans(value, view, paragraphs, here))
         if not spans:
             raise BadRecord("E_LABEL", here, "a customer's turn", "an agent's turn")
@@ -145,6 +146,17 @@ def _findings(
             code = state.context.code(label, f"{here}.paragraphlabels")
             for turn, span in spans:
                 yield state.context.finding(view, turn, code, span, reasons.get(str(result.get("id")), ""))
+
+
+def _ignore(tag: str, value: Row, state: ReadState, path: str) -> None:
+    """Count a result of another tag. One that names a code is rejected: without it the answer would read as
+    free of that error."""
+    labels, context = value.get(tag), state.context
+    names = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
+    if any(context.names.get(name, name) in context.taxonomy.codes for name in names):
+        raise BadRecord("E_LABEL", path, f"a code in {tag}", "codes as paragraphlabels of a dialogue's text")
+    if tag != "textarea":
+        state.skipped[f"{tag} not read"] += 1
 
 
 def _spans(

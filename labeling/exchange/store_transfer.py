@@ -178,8 +178,7 @@ def import_labels(
                     path, expected = REJECT_REASONS[outcome]
                     bad = BadRecord("E_LABEL", path, outcome, expected, item.annotation.dialogue_id)
                     item = bad.reject(item.file, item.line, item.offset)
-                    reader.counts.rejected += 1
-                    reader.counts.codes[item.code] += 1
+                    reader.counts.reject(item)
                 imported.rejects.add(item)
             progress(imported.new + imported.existing)
     imported.left_out = reader.left_out

@@ -126,4 +126,5 @@ def test_figures_count_sure_errors_that_quote() -> None:
     reading = Reading(errors=(listed(1, 0, 5), listed(3, 0, 4, "C1"), listed(3, 0, 4, probability=0.4)))
     figures = reading_figures([reading, "no JSON"], [own, item])
     assert figures == {"precision": 0.5, "recall": 0.5, "f05": 0.5, "readable": 0.5}
-    assert reading_figures([Reading()], [item]) == {"f05": 1.0, "readable": 1.0}
+    assert reading_figures([Reading()], [item]) == {"readable": 1.0}
+    assert reading_figures(["no JSON"], [item]) == {"readable": 0.0}

@@ -17,7 +17,7 @@ from dialint.detector.judge.prompt import Reader
 from dialint.detector.judge.reading import Reading, parse_reading
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.labelled import LabelledQuestion, SelectionConfig, ask_about, label_dialogue, match
+from dialint.eval.labelled import LabelledQuestion, SelectionConfig, Truth, ask_about, label_dialogue, match
 from dialint.finetune.rewards.pairs import PreferencePair, pairs_from_labels, read_pairs
 from dialint.finetune.rewards.reward_trainer import accuracy_with_interval, answer_only_margins
 
@@ -91,6 +91,21 @@ def test_pairs_need_both_sides_and_follow_from_the_seed() -> None:
     assert pairs_from_labels(only, TAXONOMY, 1) == []
     assert pairs_from_labels(asked, TAXONOMY, 1) == pairs_from_labels(asked, TAXONOMY, 1)
     assert pairs_from_labels(asked, TAXONOMY, 1) != pairs_from_labels(asked, TAXONOMY, 2)
+
+
+def test_labels_of_clean_turns_make_no_error_of_them() -> None:
+    """Aggregation labels every turn and code, most of them near 0."""
+    asked = [
+        replace(item, truths=(*item.truths, *(truth(code, turn) for code in CODES for turn in item.question.turns)))
+        for item in questions(40)
+    ]  # fmt: skip
+    pairs = pairs_from_labels(asked, TAXONOMY, 1)
+    assert len(pairs) >= len(pairs_from_labels(questions(40), TAXONOMY, 1)) / 2 > 0
+    assert {pair.agreement for pair in pairs} == {0.9, 0.99}
+
+
+def truth(code: str, turn: int) -> Truth:
+    return Truth(turn=turn, code=code, probability=0.01, span=None, severity="S2")
 
 
 @pytest.fixture

@@ -177,6 +177,24 @@ def test_aggregated_labels_replace_shares(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"{head}\nd/1/C1,yes,0.8,2,0.2,0.8\n")
     out, _ = house.run("csv", labels=tmp_path / "t.csv")
     assert labels(out) == {("d", 1, "C1"): (0.8, "aggregated", 2, 0, 10)}
+    (tmp_path / "binary.csv").write_text(
+        "task,label,probability,probability:0,probability:1\nd/1/C1,1,0.8,0.2,0.8\n"
+    )
+    out, _ = house.run("binary", labels=tmp_path / "binary.csv")
+    assert labels(out) == {("d", 1, "C1"): (0.8, "aggregated", 0, 0, 10)}
+    only_no = [{"task": "d/1/C1", "label": "FALSE", "probability": 0.7, "probability:FALSE": 0.7}]
+    out, _ = house.run("no", labels=lines(tmp_path / "no.jsonl", only_no))
+    assert round(labels(out)["d", 1, "C1"][0], 6) == 0.3
+    with pytest.raises(InputRefused, match="E_LABEL"):
+        house.run(
+            "never",
+            labels=lines(tmp_path / "odd.jsonl", [{**only_no[0], "label": "x", "probability:FALSE": None}]),
+        )
+
+
+def test_nothing_is_made_of_annotations_of_other_logs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="1 annotated ones are not in the logs"):
+        House(tmp_path, [dialogue("e", SAYS)], [annotation("a", "d", "w")]).run()
 
 
 def cups(name: str, labeler: str, turn: int, code: str) -> dict[str, Any]:

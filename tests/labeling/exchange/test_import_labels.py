@@ -84,7 +84,7 @@ def test_label_studio_as_it_exports(tmp_path: Path) -> None:
     tasks = [
         studio(
             by(3, region("1", 3, "1", 20, text="arrived yesterday"), why),
-            by({"id": 4, "email": "x@y.z"}, id=12),
+            by({"id": 4, "email": "x@y.z"}, {"type": "choices", "value": {"choices": ["easy"]}}, id=12),
             by(5, was_cancelled=True, id=13),
             by(6, draft=True, id=14),
         )
@@ -96,7 +96,7 @@ def test_label_studio_as_it_exports(tmp_path: Path) -> None:
         ("label-studio:1/11", "3", 12.5, ("I1", "L1"), False), ("label-studio:1/12", "4", 12.5, ("I1", "L1"), False)
     ]  # fmt: skip
     assert found[0].findings[0].reason == "tracking says\nin transit"
-    assert reader.left_out == {"skipped": 1, "not submitted": 1}
+    assert reader.left_out == {"skipped": 1, "not submitted": 1, "choices not read": 1}
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_label_studio_offsets_are_utf16_within_a_paragraph(
 
 @pytest.mark.parametrize(
     "result",
-    [region("3", 1, "3", 4), region("1", 3, "1", 99), region("1", 5, "1", 5), region("9", 0, "9", 1), region("0", 0, "0", 3), region("1", -1, "1", 3), region("1", 3, "1", 20, paragraphlabels=["rude"]), region("1", 3, "1", 20, paragraphlabels="I1"), region(None, 0, "1", 2), region("1", 0, "1", 5, text="no such words"), region("1", 9, "1", 9, text="r")],
-    ids=["half an emoji", "outside", "empty", "no such turn", "customer", "negative", "unknown label", "no list", "no start", "another text", "twice in the text"],
+    [region("3", 1, "3", 4), region("1", 3, "1", 99), region("1", 5, "1", 5), region("9", 0, "9", 1), region("0", 0, "0", 3), region("1", -1, "1", 3), region("1", 3, "1", 20, paragraphlabels=["rude"]), region("1", 3, "1", 20, paragraphlabels="I1"), region(None, 0, "1", 2), region("1", 0, "1", 5, text="no such words"), region("1", 9, "1", 9, text="r"), {"type": "choices", "value": {"choices": ["wrong_fact"]}}],
+    ids=["half an emoji", "outside", "empty", "no such turn", "customer", "negative", "unknown label", "no list", "no start", "another text", "twice in the text", "a code of another tag"],
 )  # fmt: skip
 def test_a_bad_region_costs_its_own_answer_only(tmp_path: Path, result: dict[str, Any]) -> None:
     tasks = [studio(by(3, result), by(4, region("1", 3, "1", 20), id=12))]
@@ -280,7 +280,7 @@ def test_the_stage_writes_annotations_rejects_and_a_manifest(tmp_path: Path) -> 
 
 
 def test_too_many_bad_answers_stop_the_job_and_the_rejects_stay(tmp_path: Path) -> None:
-    with pytest.raises(TooManyBad):
+    with pytest.raises(TooManyBad, match=r"as at line 3 \(.*labels.csv\), task: .*; expected "):
         run(config(tmp_path, "task,worker,label\nd1/1/L1,w,no\nd2/1/L1,w,no\n"))
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"log.jsonl", "labels.csv", "annotations.rejects.jsonl"}
