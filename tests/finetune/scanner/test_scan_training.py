@@ -164,6 +164,10 @@ def test_few_labels_leave_a_release_as_it_is(config: ScanConfig, taught: Path, t
     new = replace(old, scanner=further.out, examples=few, out=tmp_path / "new", name="new")
     pack(new)
     assert Release(new.out).info.codes == Release(old.out).info.codes
+    ranks = replace(new, out=tmp_path / "ranks", natural="calibration", natural_precision=0.99, evidence=True)
+    pack(replace(ranks, no_suggestions=PLANTED))
+    info = Release(ranks.out).info
+    assert (info.scan_reports, {*PLANTED} <= info.codes.keys(), "M2" in info.covered) == (False, True, True)
 
 
 def test_a_trained_folder_is_not_overwritten(config: ScanConfig, taught: Path) -> None:
