@@ -208,8 +208,6 @@ def select_codes(config: ScanConfig) -> tuple[list[str], list[str]]:
     taxonomy = load_taxonomy(config.taxonomy).codes
     if not selected or selected - set(taxonomy):
         raise ConfigError("E_CODE", f"no codes to train, or unknown ones: {sorted(selected - set(taxonomy))}")
-    if unlabelled := sorted(set(config.codes) - _labelled_codes(config)):
-        raise ConfigError("E_CODE", f"{config.examples}: nobody was asked about {' '.join(unlabelled)}")
     if _keeps_release(config) and not config.codes:
         content = scanner_manifest(config.base)
         selected |= {*content.get("head_codes", content.get("codes", ()))} & set(taxonomy)

@@ -112,11 +112,11 @@ def test_what_a_promotion_asks_for_is_measured_by_contracts(
 
 
 def test_a_drawn_part_and_chosen_codes_are_read(dataset: Path, engines: dict[str, ScriptedJudge]) -> None:
-    config = EvaluateConfig(rounds=0, selection=SelectionConfig(codes=("T1", "L1"), limit=3))
+    config = EvaluateConfig(rounds=0, selection=SelectionConfig(codes=("T1",), limit=3))
     judge(dataset, asked=JudgeConfig(judge=GOOD), config=config)
     requests = engines[GOOD].requests
     assert len(requests) == 3
-    assert {name for each in requests for name in each.schema["properties"]["errors"]["items"]["properties"]["code"]["enum"]} == {"T1", "L1"}  # fmt: skip
+    assert {name for each in requests for name in each.schema["properties"]["errors"]["items"]["properties"]["code"]["enum"]} == {"T1"}  # fmt: skip
 
 
 def test_a_bare_folder_is_a_judge_in_this_process(tmp_path: Path) -> None:

@@ -93,8 +93,8 @@ def test_all_examples_of_a_sampled_dialogue_are_read(dataset: Path) -> None:
     assert [item for item in whole if item.source in sources] == labelled
 
 
-@pytest.mark.parametrize("codes", [("Z9",), ("T1", "Z8")])
-def test_unknown_codes_are_refused(dataset: Path, codes: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("codes", [("Z9",), ("T1", "Z8"), ("T1", "L1")])
+def test_codes_that_are_unknown_or_that_nobody_was_asked_about_are_refused(dataset: Path, codes: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="E_CODE"):
         read_labelled(dataset, "train", SelectionConfig(codes=codes), 1)
 

@@ -163,7 +163,6 @@ def test_a_dry_run_tells_and_leaves_nothing(config: ScanConfig, capsys: pytest.C
         ({"adapters": AdapterOptions(adapter="none", quantise="nf4")}, "--quantise nf4 needs"),
         ({"adapters": AdapterOptions(targets=("nowhere",))}, "--targets"),
         ({"adapters": AdapterOptions(adapter="none", rank=4)}, "need --adapter lora"),
-        ({"codes": ("T1", "X1")}, "nobody was asked about X1"),
         ({"running": RunOptions(device="cuda:999")}, "cuda:999"),
         ({"adapters": AdapterOptions(), "epochs": 0}, "--learning-rate --head-learning-rate: only where"),
         ({"layers": 99}, "--layers must be 1 to 2"),
