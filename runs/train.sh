@@ -26,12 +26,12 @@ mkdir -p "$work"
 
 # How much of everything: for the small decoder what a laptop has done over a coffee, for others what a GPU has.
 if [ "$base" = finetune/small_decoder ]; then
-    codes=${CODES:-C1 M2 U2} # it has room for few
+    codes=${CODES:-T1 M2 U2} # it has room for few
     sft=(--adapter none --steps "${SFT_STEPS:-60}" --learning-rate 1e-3 --prompt-tokens 1536 --questions 2
         --dev-answers 8 --eval-steps 30)
-    reward=(--steps "${REWARD_STEPS:-20}" --learning-rate 5e-4 --prompt-tokens 1536 --pairs 2 --eval-steps 10)
-    align=(--steps "${ALIGN_STEPS:-6}" --learning-rate 1e-4 --questions 2 --answers 4 --answer-tokens 256)
-    shared=(--rank 32)
+    reward=(--steps "${REWARD_STEPS:-20}" --learning-rate 5e-4 --prompt-tokens 1536 --pairs 2 --eval-steps 10 --rank 32)
+    align=(--steps "${ALIGN_STEPS:-6}" --learning-rate 1e-4 --questions 2 --answers 4 --answer-tokens 256 --rank 32)
+    shared=()
 else
     codes=${CODES:-} # all that the labels name
     sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 16384 --detail full --questions 2)
