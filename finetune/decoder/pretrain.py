@@ -50,7 +50,7 @@ from dialint.finetune.decoder.text import (
     template_writer,
 )
 from dialint.finetune.train.adapters import AdapterOptions, require_positions
-from dialint.finetune.train.checkpoint import remove_except, validate_finite
+from dialint.finetune.train.checkpoint import remove_except, validate_finite, write_errors
 from dialint.finetune.train.lineage import TRAINING, job_of_config, provenance, render_template
 from dialint.finetune.train.memory import TrainingSetup, print_plan
 from dialint.finetune.train.options import RunOptions
@@ -212,7 +212,8 @@ def _save_model(model: Any, out: Path) -> None:
     model.set_attn_implementation("sdpa" if model._supports_sdpa else "eager")
     validate_finite(model.to("cpu", torch.bfloat16).state_dict(), out)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    model.save_pretrained(out)
+    with write_errors(out):
+        model.save_pretrained(out)
 
 
 def _print_memory(config: PretrainConfig, base: BaseFolder | None) -> None:

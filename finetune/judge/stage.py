@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from dialint.detector.artifacts import (
     MANIFEST,
     data_fingerprint,
-    disk_errors,
     require_new,
     write_json,
 )
@@ -204,7 +203,7 @@ def save_judge(
     if not PartialState().is_main_process:
         return {}
     out: Path = config.out
-    with disk_errors(out):
+    with checkpoint.write_errors(out):
         adapters.save_model(model, out, source, weights)
         prompt.tokenizer.save_pretrained(out)
         trained = TrainedPrompt(

@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.environment import sharding
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError, OutputRefused, WorldError
 from dialint.detector.manifests import Count, Folder
 from dialint.detector.option_ranges import option_changes
 
@@ -64,12 +65,31 @@ def save_state(out: Path, job: str, step: int, log_bytes: int, content: Mapping[
 
     folder = out / f"checkpoint-{step}"
     validate_finite(content, folder)
-    with disk_errors(folder):
+    with write_errors(folder):
         make_output_folder(folder)
         with atomic_file(folder / STATE) as file:
             torch.save(dict(content), file)
     seal(folder, job, log_bytes)
     remove_except(out, folder)
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """As `disk_errors`, also where torch or safetensors write, which hide the system's error.
+
+    Raises:
+        WorldError: the disk is full, failed, or does not let us.
+    """
+    from safetensors import SafetensorError
+
+    with disk_errors(path):
+        try:
+            yield
+        except (RuntimeError, SafetensorError) as error:
+            if re.search("inline_container|PytorchStreamWriter|os error", str(error)) is None:
+                raise
+            reason = "writing failed, as when the disk is full"
+            raise WorldError("E_WRITE", "{path}: {reason}", path=path, reason=reason) from error
 
 
 def seal(folder: Path, job: str, log_bytes: int) -> None:
@@ -211,4 +231,5 @@ def save_weights(
 
     validate_finite(weights, path)
     tensors = {name: weight.detach().cpu().contiguous() for name, weight in weights.items()}
-    save_file(tensors, path, metadata=metadata)
+    with write_errors(path):
+        save_file(tensors, path, metadata=metadata)

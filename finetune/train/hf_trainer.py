@@ -208,6 +208,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.
+        WorldError: E_WRITE, a checkpoint could not be written.
         SystemExit: 0, after SIGTERM, with a checkpoint from which the same command resumes.
         KeyboardInterrupt: SIGINT stopped the run in the same way.
     """
@@ -228,7 +229,8 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple
         if running.compress_gradients != "none":
             compression = GradientCompression(trainer, running.compress_gradients)
             trainer.add_callback(compression)
-        trainer.train(resume_from_checkpoint=resume)
+        with checkpoint.write_errors(out):
+            trainer.train(resume_from_checkpoint=resume)
     state = trainer.state
     processes.wait_for_everyone()  # before the first one removes what others may still read
     if callback.stopped and state.global_step < state.max_steps:

@@ -94,7 +94,9 @@ def test_all_examples_of_a_sampled_dialogue_are_read(dataset: Path) -> None:
 
 
 @pytest.mark.parametrize("codes", [("Z9",), ("T1", "Z8"), ("T1", "L1")])
-def test_codes_that_are_unknown_or_that_nobody_was_asked_about_are_refused(dataset: Path, codes: tuple[str, ...]) -> None:
+def test_codes_that_are_unknown_or_that_nobody_was_asked_about_are_refused(
+    dataset: Path, codes: tuple[str, ...]
+) -> None:
     with pytest.raises(ConfigError, match="E_CODE"):
         read_labelled(dataset, "train", SelectionConfig(codes=codes), 1)
 

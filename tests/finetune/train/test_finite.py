@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import resource
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +12,19 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, WorldError
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
 from dialint.finetune.scanner.trained import read_scanner, write_scanner
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.checkpoint import save_weights, validate_finite, validate_loss
+from dialint.finetune.train.checkpoint import (
+    save_state,
+    save_weights,
+    validate_finite,
+    validate_loss,
+    write_errors,
+)
 from dialint.finetune.train.options import RunOptions
 
 
@@ -28,6 +36,22 @@ def config(
         examples=few, base=folders[1], out=tmp_path / "out", epochs=1, row_tokens=200, context_tokens=100,
         running=RunOptions(threads=1, precision="fp32", checkpoint_steps=1),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "save", [torch.save, save_file, lambda weights, path: save_state(path, "j", 1, 0, weights)]
+)
+def test_a_full_disk_is_one_line_whoever_writes(tmp_path: Path, save: Callable[..., None]) -> None:
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, old[1]))
+    try:
+        with (
+            pytest.raises(WorldError, match=r"E_WRITE: .*(writing failed|File too large)"),
+            write_errors(tmp_path),
+        ):
+            save({"w": torch.zeros(10_000)}, tmp_path / "w")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
 
 
 def test_weights_that_the_last_step_spoiled_are_not_saved(config: ScanConfig) -> None:
