@@ -48,11 +48,11 @@ class Reject:
         """The record as one object of the rejects file."""
         return {name: getattr(self, name) for name in self.__slots__}
 
-    def as_example(self, problem: Message) -> Message:
-        """A message on many rejects, with this one."""
+    def as_example(self, problem: Message, line: object) -> Message:
+        """A message on many rejects, with this one at `line`."""
         return Message(
             "{problem}, as at line {line}, {path}: {found}; expected {expected}",
-            problem=problem, line=f"{self.line} ({self.file})", path=self.path or Message("record"),
+            problem=problem, line=line, path=self.path or Message("record"),
             found=self.found, expected=self.expected,
         )  # fmt: skip
 
@@ -164,7 +164,7 @@ class Counts:
                 n_bad=self.rejected, n=self.read, causes=causes, share=max_bad,
             )  # fmt: skip
             if self.first is not None:
-                problem = self.first.as_example(problem)
+                problem = self.first.as_example(problem, f"{self.first.line} ({self.first.file})")
             hint = Message("--max-bad allows more")
             raise TooManyBad("E_TOO_MANY_BAD", "{problem}; {hint}", problem=problem, hint=hint)
 

@@ -234,5 +234,5 @@ def _stop_if_hopeless(last: Loaded | Reject | None, config: ReadConfig, counts: 
         file=last.file, n_read=counts.read, code=code, n=n,
     )  # fmt: skip
     if last.code == code:
-        problem = last.as_example(problem)
+        problem = last.as_example(problem, last.line)
     raise TooManyBad("E_TOO_MANY_BAD", "{problem}; {hint}", problem=problem, hint=preview_hint(last.file))
