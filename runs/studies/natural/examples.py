@@ -64,10 +64,10 @@ def set_of(corpus: str, dialogue_id: str) -> str:
 
 
 @app.default
-def main(out: Path) -> None:
-    """Write the sets and their manifest to the new folder OUT."""
+def main(out: Path, *, every: int = 1) -> None:
+    """Write the sets and their manifest to the new folder OUT, from one reading in `every`."""
     readings: dict[str, dict[str, Any]] = {}
-    for line in (HERE / "readings.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (HERE / "readings.jsonl").read_text(encoding="utf-8").splitlines()[::every]:
         row = json.loads(line)
         readings[row["dialogue"]] = row
     examples: dict[str, list[Example]] = {}
