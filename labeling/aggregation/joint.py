@@ -9,7 +9,8 @@ It is the mean of three posteriors, as few answers tell none of them to be wrong
 
 `WEIGHTS` are fixed: with few answers, held-out ones do not tell which form has the better labels. Choosing by
 them was .007 to .014 below in accuracy on people's answers, at about the same log loss
-(`docs/experiments/aggregation.md`, 2026-11-30).
+(`docs/experiments/aggregation.md`, 2026-11-30). Only where few items are not of the commonest label
+(`FEW_ITEMS`), as with rare errors, do the matrices give their weight to heterogeneous items.
 
 Items, and how far a model predicts them, are fitted with all workers alike and then held fixed; workers are
 fitted against them. A worker is of a *kind*: how sharply a worker answers, from not at all (as all answers
@@ -183,6 +184,9 @@ class JointFit:
 
 WEIGHTS: dict[Form, float] = {"heterogeneous": 0.4, "individual": 0.2}
 """Weights of the two forms of items; the rest is that of the confusion matrices."""
+FEW_ITEMS = 30.0
+"""Up to so many expected items of other labels than the commonest, the matrices have no weight: they cannot
+be learnt. From twice as many on they have all of it, between a share."""
 RIGHT, WRONG = 4.0, 1.0
 """Pseudo-answers of each worker to each truth: right ones, and wrong ones for each wrong label."""
 
@@ -199,13 +203,20 @@ def joint_posterior(
     they would count as average ones.
     """
     varied = answers.without_constant()
-    is_homogeneous = select_form(varied.votes(), gold) == "homogeneous"
-    weights: dict[Form, float] = {} if is_homogeneous else WEIGHTS
-    parts = [(1.0 - sum(weights.values()), confusion_posterior(answers, model, gold))]
+    matrices = confusion_posterior(answers, model, gold)
+    if select_form(varied.votes(), gold) == "homogeneous":
+        return replace(matrices, assumptions={"weights": {}, "uses": {}})
     uses: dict[Form, ModelUse] = {}
-    for form, weight in weights.items():
+    found: dict[Form, Posterior] = {}
+    for form in WEIGHTS:
         items, uses[form] = select_items(varied, form, model, gold)
-        parts.append((weight, fit_joint(varied, model, form, uses[form], gold=gold, items=items).posterior()))
+        found[form] = fit_joint(varied, model, form, uses[form], gold=gold, items=items).posterior()
+    expected = found["heterogeneous"].probabilities[answers.n_labelers > 0].sum(axis=0)
+    rare = float(np.clip(2.0 - (expected.sum() - expected.max()) / FEW_ITEMS, 0.0, 1.0))
+    weights = dict(WEIGHTS)
+    weights["heterogeneous"] += rare * (1.0 - sum(WEIGHTS.values()))
+    parts = [(weights[form], posterior) for form, posterior in found.items()]
+    parts.append((1.0 - sum(weights.values()), matrices))
     return replace(mix_posteriors(parts), assumptions={"weights": weights, "uses": uses})
 
 
