@@ -19,7 +19,8 @@ from dialint.detector.checks.claims import (
     may_write,
     name_words,
 )
-from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, fields_of, is_id, objects_of, times
+from dialint.detector.checks.quantities import quantities
+from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, fields_of, is_id, objects_of
 from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
 from dialint.detector.policy import policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall, Turn
@@ -311,13 +312,18 @@ class _Wishes:
 
 def _dial(text: str) -> set[str]:
     """Return the numbers by which the hour of a time is told: of 20:45 that are 20, 8 and 9."""
-    hours = [hour for *_, minute in times(text) for hour in (minute // 60, (minute + 30) // 60)]
+    hours = [hour for minute in _times(text) for hour in (minute // 60, (minute + 30) // 60)]
     return {str(number) for hour in hours for number in (hour, hour % 12 or 12)}
+
+
+def _times(text: str) -> Iterator[int]:
+    found = quantities(text)
+    return (minute for kind in ("time", "clock") for minute in found.get(kind, ()))
 
 
 def _hours(text: str) -> set[str]:
     """Return the times of a text that are full hours, by the dial."""
-    return {f"{minute // 60 % 12 or 12} o'clock" for *_, minute in times(text) if minute % 60 == 0}
+    return {f"{minute // 60 % 12 or 12} o'clock" for minute in _times(text) if minute % 60 == 0}
 
 
 def _forms(word: str) -> tuple[str, str, str, str]:

@@ -8,19 +8,37 @@ left alone where no tool returned anything of the kind.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
 from itertools import product
+
+from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check, values
 from dialint.detector.checks.claims import has_calls, name_words, statements
-from dialint.detector.checks.values import AMOUNT, StatedAmounts, StatedIds, ValueIndex, compact
-from dialint.detector.checks.words import SENTENCE, WordSearch, patterns
+from dialint.detector.checks.quantities import (
+    MONEY_NAME,
+    Kind,
+    Known,
+    fields,
+    find_quantities,
+    is_made_of,
+    quantities,
+    same_time,
+)
+from dialint.detector.checks.values import StatedIds, compact, objects_of
+from dialint.detector.checks.words import SENTENCE, patterns
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses, uses_by_turn
 
 PATTERNS = patterns("facts")
 
 _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
+_KEY_ENDS = ("_id", "number", "code", "Id", "ID")
+"""Ends of the names of fields that hold the id of their object."""
+Records = dict[str, dict[Kind, set[int]]]
+"""The quantities that results give for each thing, by its compact id."""
+MAX_PARTS = 8
+"""Most amounts of a message whose sums are all tried."""
 MAX_PRICED = 6
 """Things whose prices are added up, and prices of one of them."""
 MAX_BEFORE = 1000
@@ -53,7 +71,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
         for match in values.ID.finditer(turn.text, *sentence.span())
         if values.is_id(match[0])
     )
-    evidence, returned, reported, tried = ValueIndex(), ValueIndex(), set[str](), set[str]()
+    records, returned, reported, tried = Records(), Known(), set[str](), set[str]()
     for source in dialogue.sources:
         stated.add(source)
         returned.add(source)
@@ -66,7 +84,9 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             if turn.role == "tool":
                 returned.add(turn.text)
             if turn.index in by_result:
-                evidence.add_result(by_result[turn.index])
+                for id, own in _objects_by_id(by_result[turn.index].value):
+                    for field in fields(own):
+                        records.setdefault(id, {}).setdefault(field.kind, set()).add(field.value)
             continue
         for use in calls.get(turn.index, ()):
             if use.failed:
@@ -75,8 +95,8 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
                 stated.add(str(use.call.arguments))
         hits = [
             *_find_untraced(turn.text, stated, tried),
-            *_find_contradictions(turn.text, evidence),
-            *_find_wrong_total(turn.text, evidence, returned),
+            *_find_contradictions(turn.text, records),
+            *_find_wrong_total(turn.text, records, returned),
         ]
         codes = set[str]()
         for start, end, why, code in sorted(hits):
@@ -99,53 +119,61 @@ def _find_untraced(text: str, ids: StatedIds, tried: set[str]) -> Iterator[tuple
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
 
 
-def _find_contradictions(text: str, evidence: ValueIndex) -> Iterator[tuple[int, int, str, str]]:
+def _objects_by_id(value: JsonValue) -> Iterator[tuple[str, dict[str, JsonValue]]]:
+    """Yield the own fields of each object of a result, and its prices, by the compact id of the object."""
+    for key, each in objects_of(value):
+        names = (name for name, id in each.items() if name == "id" or name.endswith(_KEY_ENDS))
+        own = next((id for name in names if isinstance(id := each[name], str)), "")
+        fields = {
+            name: field
+            for name, field in each.items()
+            if not isinstance(field, dict | list) or MONEY_NAME.search(name)
+        }
+        yield from ((compact(id), fields) for id in {own, key} - {""})
+
+
+def _find_contradictions(text: str, records: Records) -> Iterator[tuple[int, int, str, str]]:
     """Amounts and times in a stretch that names one thing of a result, which has others."""
-    others = StatedAmounts([values.cents(match) for match in AMOUNT.finditer(text)])
+    found = list(find_quantities(text))
+    amounts = {value for kind, value, _ in found if kind == "money"}
     for start, end in _segments(text):
-        names = {values.compact(match.group()): match.group() for match in values.ids(text, start, end)}
-        record = evidence.records.get(next(iter(names), ""))
-        if len(names) != 1 or record is None or text[start:end].rstrip().endswith("?"):
+        names = {compact(match[0]): match[0] for match in values.ids(text, start, end)}
+        record = records.get(id := next(iter(names), ""), {})
+        if len(names) != 1 or text[start:end].rstrip().endswith("?"):
             continue
-        name = next(iter(names.values()))
-        stated = list(values.times(text, start, end))
-        if record.times and len({minute for *_, minute in stated}) <= record.most_times:
-            for first, last, minute in stated:
-                if minute not in record.times and not PATTERNS.not_own.search(
-                    text, _line_start(text, first, start), last
-                ):
-                    yield first, last, f"a tool returned another time for {name}", "I4"
-        for match in values.AMOUNT.finditer(text, start, end) if record.amounts else ():
-            line = _line_start(text, match.start(), start), match.end() + 20
-            amount = values.cents(match)
-            if (
-                record.amounts.isdisjoint(range(amount - 99, amount + 100))
-                and not others.lead_to(amount)
-                and not PATTERNS.not_own.search(text, *line)
-            ):
-                yield *match.span(), f"a tool returned another amount for {name}", "I4"
+        times = {*record.get("time", ()), *record.get("clock", ())}
+        own = [each for each in found if start <= each[2][0] < end]
+        told_times = {value for kind, value, _ in own if kind in ("time", "clock")}
+        for kind, value, (first, last) in own:
+            if kind == "money":
+                prices = record.get(kind, ())
+                is_other = prices and all(abs(value - price) >= 100 for price in prices)
+                is_other = is_other and not is_made_of(value, sorted(amounts - {value})[:MAX_PARTS])
+            else:
+                is_time = kind in ("time", "clock") and times and len(told_times) <= len(times)
+                is_other = is_time and not same_time(kind, value, record)
+            line = max(text.rfind("\n", start, first) + 1, start, first - MAX_BEFORE)
+            if is_other and not PATTERNS.not_own.search(text, line, last + 20 * (kind == "money")):
+                what = "amount" if kind == "money" else "time"
+                yield first, last, f"a tool returned another {what} for {names[id]}", "I4"
 
 
-def _find_wrong_total(
-    text: str, evidence: ValueIndex, returned: ValueIndex
-) -> Iterator[tuple[int, int, str, str]]:
+def _find_wrong_total(text: str, records: Records, returned: Known) -> Iterator[tuple[int, int, str, str]]:
     """A total, the only amount of a message, that no result holds and no sum of prices of what is named."""
-    found = list(AMOUNT.finditer(text))
-    if len(found) != 1 or not PATTERNS.total.search(text, max(0, found[0].start() - 60), found[0].start()):
+    found = [(total, place) for kind, total, place in find_quantities(text) if kind == "money"]
+    names = dict.fromkeys(compact(match[0]) for match in values.ids(text))
+    prices = [amounts for name in names if (amounts := records.get(name, {}).get("money"))]
+    if (
+        len(found) != 1
+        or not 2 <= len(prices) <= MAX_PRICED
+        or any(len(each) > MAX_PRICED for each in prices)
+    ):
         return
-    total = values.cents(found[0])
-    names = dict.fromkeys(values.compact(match[0]) for match in values.ids(text))
-    prices = [record.amounts for name in names if (record := evidence.records.get(name)) and record.amounts]
-    if not 2 <= len(prices) <= MAX_PRICED or any(len(each) > MAX_PRICED for each in prices):
-        return
+    total, (start, end) = found[0]
     sums = {n * sum(choice) for choice in product(*prices) for n in range(1, 10)}
-    if total not in sums | returned.amounts:
-        yield *found[0].span(), "it is no sum of the prices that tools returned for what is named", "I4"
-
-
-def _line_start(text: str, position: int, start: int) -> int:
-    start = max(start, position - MAX_BEFORE)
-    return max(text.rfind("\n", start, position) + 1, start)
+    is_total = PATTERNS.total.search(text, max(0, start - 60), start)
+    if is_total and total not in sums and not returned.has_amount(total):
+        yield start, end, "it is no sum of the prices that tools returned for what is named", "I4"
 
 
 def _segments(text: str) -> Iterator[tuple[int, int]]:
@@ -208,41 +236,23 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
     first = min(answered, default=None)
     first_call = min((use.turn for use in uses if use.was_run), default=None)
     until = [turn for turn in dialogue.turns if first is None or turn.index <= first]
-    spoken = [turn.text for turn in until if turn.role in JUDGED_ROLES]
-    sentences = (text[start:end] for text in spoken for start, end in statements(text))
-    known = _Known(compact(match[0]) for words in sentences for match in AMOUNT.finditer(words))
+    known, states = Known(), set[str]()
     for turn in until:
         if turn.role in ("customer", "system"):
             known.add(turn.text)
+            states.update(state for state in _STATES if state in turn.text.casefold())
         if turn.role not in JUDGED_ROLES:
             continue
         has_tried = first_call is not None and first_call < turn.index
         for start, end in statements(turn.text):
             words = turn.text[start:end]
-            why = None if words.endswith("?") else _invention(words, known)
+            why = None if words.endswith("?") else _invention(words, known, states)
             if why is not None and not (has_tried and PATTERNS.denial.search(words)):
                 yield Hit(turn.index, start, end, f"{why}, but no tool had returned anything", "I2")
                 break
 
 
-class _Known:
-    """The states and the `amounts` that the turns of the customer and of systems hold."""
-
-    def __init__(self, amounts: Iterable[str]) -> None:
-        self.states: set[str] = set()
-        """Their first six letters."""
-        self.amounts = WordSearch(amounts)
-        self._last = self._last_digits = ""
-
-    def add(self, text: str) -> None:
-        lower = f"{self._last} {text.casefold()}"
-        self.states.update(state for state in _STATES if state in lower)
-        digits = self._last_digits + compact(text)
-        self.amounts.add(digits)
-        self._last, self._last_digits = lower[-5:], digits[max(0, len(digits) - self.amounts.longest) :]
-
-
-def _invention(words: str, known: _Known) -> str | None:
+def _invention(words: str, known: Known, states: Set[str]) -> str | None:
     """Return what a sentence tells of a system, beyond what the customer and the system's turns hold; None if
     nothing."""
     match = PATTERNS.lookup.search(words)
@@ -254,10 +264,9 @@ def _invention(words: str, known: _Known) -> str | None:
     match = PATTERNS.status.search(words)
     if match is not None and not PATTERNS.no_claim.search(words):
         state = (match["state"] or match["named"] or match["listed"]).casefold()
-        if state[:6] not in known.states:
+        if state[:6] not in states:
             return "a status is told"
     if PATTERNS.of_record.search(words) and not PATTERNS.no_claim.search(words):
-        for amount in AMOUNT.finditer(words):
-            if compact(amount.group()) not in known.amounts:
-                return "an amount is told"
+        amounts = quantities(words).get("money", ())
+        return None if all(map(known.has_amount, amounts)) else "an amount is told"
     return None

@@ -4,7 +4,7 @@ numbered place, a sum, a share."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import isclose
 
@@ -20,6 +20,7 @@ from dialint.detector.checks.quantities import (
     day_of_year,
     fields,
     hundredths,
+    is_made_of,
     is_told,
     plain,
     quantities,
@@ -254,7 +255,7 @@ def _slipped_sum(words: str, turn: str, before: str, known: Known) -> str | None
     counts = [n // 100 for n in quantities(words).get("number", ()) if n % 100 == 0 and 200 <= n <= 10_000]
     for value in own:
         rest = sorted(figures - {value})
-        if known.has_amount(value) or _is_made_of(value, rest, quantities(turn).get("percent", ())):
+        if known.has_amount(value) or is_made_of(value, rest, quantities(turn).get("percent", ())):
             continue
         parts = sorted(own - {value}) if len(own) > 2 else rest
         sums = _sums(parts) if parts and value > parts[-1] else {}
@@ -268,22 +269,6 @@ def _slipped_sum(words: str, turn: str, before: str, known: Known) -> str | None
             total, formula = next(iter(slips.items()))
             return f"{formula} are {total / 100:g}"
     return None
-
-
-def _is_made_of(value: int, figures: Sequence[int], percents: Collection[int]) -> bool:
-    """Return whether an amount is a multiple of a figure, beside another or not, a sum of some of them, or a
-    share."""
-    multiples = {n * each for each in figures for n in range(1, 32)}
-    sums = {0}
-    for each in figures:
-        sums |= {total + each for total in sums}
-    shares = [rate for percent in percents for rate in (percent, 10_000 - percent, 10_000 + percent)]
-    return (
-        value in multiples | sums
-        or any(abs(value - each) in multiples | sums for each in figures)
-        or any(value * n in figures for n in range(2, 13))
-        or any(abs(each * rate - 10_000 * value) <= 10_000 for each in multiples for rate in shares)
-    )
 
 
 def _figures(told: Quantities) -> set[int]:

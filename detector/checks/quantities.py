@@ -114,21 +114,28 @@ def _number(word: str) -> int:
 def quantities(text: str) -> Quantities:
     """Return the quantities of a text, by kind."""
     found: dict[Kind, set[int]] = {}
-    for kind, value in _read(plain(text)):
+    for kind, value, _ in _read(plain(text)):
         found.setdefault(kind, set()).add(value)
     return {kind: frozenset(values) for kind, values in found.items()}
 
 
-def _read(text: str) -> Iterator[tuple[Kind, int]]:
-    yield from (("weekday", WEEKDAYS[match["name"]]) for match in PATTERNS.named_weekday.finditer(text))
-    rest = PATTERNS.iso.sub(" ", text)
-    days = [*PATTERNS.iso.finditer(text), *PATTERNS.day.finditer(rest)]
-    for match in days:
-        yield from (("day", day) for day in _days(match))
-    yield from (("month", MONTHS[match["name"]]) for match in PATTERNS.month_alone.finditer(rest))
+def find_quantities(text: str) -> Iterator[tuple[Kind, int, tuple[int, int]]]:
+    """Yield kind, value and place of the quantities of a text, but those in words."""
+    lower = text.lower()
+    return _read(lower if len(lower) == len(text) else text)
+
+
+def _read(text: str) -> Iterator[tuple[Kind, int, tuple[int, int]]]:
+    for match in PATTERNS.named_weekday.finditer(text):
+        yield "weekday", WEEKDAYS[match["name"]], match.span()
+    rest = PATTERNS.iso.sub(lambda match: " " * len(match[0]), text)
+    for match in (*PATTERNS.iso.finditer(text), *PATTERNS.day.finditer(rest)):
+        yield from (("day", day, match.span()) for day in _days(match))
+    for match in PATTERNS.month_alone.finditer(rest):
+        yield "month", MONTHS[match["name"]], match.span()
     for match in PATTERNS.day_of_month.finditer(rest):
         if 1 <= (day := int(match["n"])) <= 31:
-            yield "day of month", day
+            yield "day of month", day, match.span()
     for match in PATTERNS.time.finditer(text):
         hour, minute = int(match["hour"] or match["whole"] or match["sharp"]), int(match["minute"] or 0)
         half = match["half"] or match["its_half"]
@@ -141,24 +148,24 @@ def _read(text: str) -> Iterator[tuple[Kind, int]]:
         is_open = hour <= 12 and not is_exact
         hour = hour % 12 + (12 if half in "pP" else 0) if half and hour <= 12 else hour
         if hour <= 24 and minute < 60:
-            yield "clock" if is_open else "time", hour % 24 * 60 + minute
-    yield from (
-        ("hour", int(match["n"] or match["alone"]) % 24 * 60) for match in PATTERNS.hour.finditer(rest)
-    )
+            yield "clock" if is_open else "time", hour % 24 * 60 + minute, match.span()
+    for match in PATTERNS.hour.finditer(rest):
+        yield "hour", int(match["n"] or match["alone"]) % 24 * 60, match.span()
     for match in PATTERNS.money.finditer(rest):
-        yield "money", hundredths(match["after"] or match["before"])
-    yield from (("percent", hundredths(match["n"])) for match in PATTERNS.percent.finditer(rest))
+        yield "money", hundredths(match["after"] or match["before"]), match.span()
+    for match in PATTERNS.percent.finditer(rest):
+        yield "percent", hundredths(match["n"]), match.span()
     for match in PATTERNS.span.finditer(rest):
         for n in filter(None, (match["n"], match["to"])):
-            yield span(match["unit"], _number(n))
+            yield *span(match["unit"], _number(n)), match.span()
     for match in PATTERNS.count.finditer(rest):
         for word in filter(None, (match["word"], match["next"])):
-            yield count_of(word), int(match["n"]) if match["n"].isdigit() else 1
+            yield count_of(word), int(match["n"]) if match["n"].isdigit() else 1, match.span()
     for match in PATTERNS.thing.finditer(rest):
         if match["word"] not in MONTHS and match["word"] not in WEEKDAYS:
-            yield f"number of {match['word']}", int(match["n"])
+            yield f"number of {match['word']}", int(match["n"]), match.span()
     for match in PATTERNS.number.finditer(rest):
-        yield "number", hundredths(match[0])
+        yield "number", hundredths(match[0]), match.span()
 
 
 def _days(match: re.Match[str]) -> Iterator[int]:
@@ -290,6 +297,22 @@ def is_told(field: Field, told: Mapping[Kind, Collection[int]]) -> bool:
     if value % 100 == 0 and value // 100 in told.get(kind, ()):  # in cents
         return True
     return value in told.get(kind, ()) or value * (100 if kind.startswith("count") else 1) in numbers
+
+
+def is_made_of(value: int, figures: Collection[int], percents: Collection[int] = ()) -> bool:
+    """Return whether an amount is a multiple of a figure, beside another or not, a sum of some of them, or a
+    share."""
+    multiples = {n * each for each in figures for n in range(1, 32)}
+    sums = {0}
+    for each in figures:
+        sums |= {total + each for total in sums}
+    shares = [rate for percent in percents for rate in (percent, 10_000 - percent, 10_000 + percent)]
+    return (
+        value in multiples | sums
+        or any(abs(value - each) in multiples | sums for each in figures)
+        or any(value * n in figures for n in range(2, 13))
+        or any(abs(each * rate - 10_000 * value) <= 10_000 for each in multiples for rate in shares)
+    )
 
 
 class Known:

@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dialint.detector.checks import load_checks, quantities, values
+from dialint.detector.checks import load_checks, quantities
 from dialint.detector.checks.dictionary import USUAL, speller, typed_words
 from dialint.detector.checks.words import SENTENCE
 from dialint.detector.languages import detect_languages
@@ -265,9 +265,10 @@ def change_figure(dialogue: Dialogue, position: int, rng: Random) -> Edit | None
 def _figures(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[tuple[int, int, Value]]:
     """Yield the place and the value of each sum, date and count in a stretch of a text; of a date the place
     of its day."""
-    for match in values.AMOUNT.finditer(text, start, end):
-        if values.cents(match) >= MIN_CENTS:
-            yield *match.span("after" if match["after"] else "before"), ("sum", values.cents(match))
+    for match in quantities.PATTERNS.money.finditer(text.lower(), start, end):
+        group = "after" if match["after"] else "before"
+        if (cents := quantities.hundredths(match[group])) >= MIN_CENTS:
+            yield *match.span(group), ("sum", cents)
     for match in quantities.PATTERNS.day.finditer(text.lower(), start, end):
         group = "n" if match["n"] else "n_after"
         if match[group] and not text[match.end(group) : match.end(group) + 2].isalpha():  # 1st

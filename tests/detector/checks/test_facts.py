@@ -5,8 +5,9 @@ from __future__ import annotations
 from marked_dialogues import read_case
 
 from dialint.detector.checks.facts import unsupported_fact
+from dialint.detector.checks.quantities import find_quantities
 from dialint.detector.checks.questions import asks_for_known
-from dialint.detector.checks.values import AMOUNT, cents, ids, times
+from dialint.detector.checks.values import ids
 
 
 def test_a_deeply_nested_result_is_read_to_a_limit() -> None:
@@ -20,7 +21,9 @@ def test_a_deeply_nested_result_is_read_to_a_limit() -> None:
 def test_values_in_text() -> None:
     text = "Order W2378156 (#77120), flight QX112, user ann_lee_3668, 27th, 500ml, 10am, 2024-05-20, a.b@c.de1234"
     assert [match.group() for match in ids(text)] == ["W2378156", "#77120", "QX112", "ann_lee_3668"]
-    assert [cents(match) for match in AMOUNT.finditer("$1,200.5 and 30 dollars, €7, 12 USD")] == [
-        120050, 3000, 700, 1200,
+    text = "$1,200.5 and 30 dollars, €7, 12 USD; 6:10 AM, 12 am, 17:00:00, 12:05pm, 99:10"
+    found = [(text[slice(*place)], kind, n) for kind, n, place in find_quantities(text)]
+    assert [each for each in found if each[1] in ("money", "time")] == [
+        ("6:10 AM", "time", 370), ("12 am", "time", 0), ("17:00:00", "time", 1020), ("12:05pm", "time", 725),
+        ("$1,200.5", "money", 120050), ("30 dollars", "money", 3000), ("€7", "money", 700), ("12 USD", "money", 1200),
     ]  # fmt: skip
-    assert [minute for *_, minute in times("6:10 AM, 12 am, 17:00:00, 12:05pm, 99:10")] == [370, 0, 1020, 725]
