@@ -124,6 +124,17 @@ def uses_by_turn(dialogue: Dialogue) -> Mapping[int, Sequence[ToolUse]]:
     return uses
 
 
+@per_dialogue
+def exchanges(dialogue: Dialogue) -> Sequence[Sequence[Turn]]:
+    """Return the turns of a dialogue in groups, each but the first from words of the customer on."""
+    groups: list[list[Turn]] = [[]]
+    for turn in dialogue.turns:
+        if turn.role == "customer" and turn.text.strip():
+            groups.append([])
+        groups[-1].append(turn)
+    return groups
+
+
 def has_failed(result: Turn) -> bool:
     """Return whether a tool's result is an error: the log says so, or else its text does."""
     if result.tool_error is not None:

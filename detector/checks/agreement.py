@@ -29,12 +29,13 @@ from dialint.detector.checks.quantities import (
     is_told,
     plain,
     quantities,
+    result_fields,
     show,
 )
 from dialint.detector.checks.values import fields_of, objects_of
 from dialint.detector.checks.words import fold, has_phrase, patterns, sentences, words_of
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import ToolUse, parse_result, uses_by_turn
+from dialint.detector.tool_use import ToolUse, exchanges, parse_result, uses_by_turn
 
 PATTERNS = patterns("agreement")
 _TOKEN = re.compile(r"[^\W_]++")
@@ -55,22 +56,31 @@ def other_than_agreed(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
     uses = uses_by_turn(dialogue)
     if not uses:
         return
-    talk, after, last = _Talk(), _told_after(dialogue), _last_uses(dialogue)
+    talk, results = _Talk(), result_fields(dialogue)
     for text in dialogue.sources:
         talk.known.add(text)
-    for turn in dialogue.turns:
-        own, told = uses.get(turn.index, ()), after.get(turn.index, "")
-        act = by_kind(field for use in own for v in (use.value, use.call.arguments) for field in fields(v))
-        for number, use in enumerate(own):
-            if id(use) in last and _changes(use):
+    for exchange in exchanges(dialogue):
+        last = {use.call.name: turn.index for turn in exchange for use in uses.get(turn.index, ())}
+        for place, turn in enumerate(exchange):
+            own = uses.get(turn.index, ())
+            changes = [
+                n for n, use in enumerate(own) if last[use.call.name] == turn.index and _changes(use)
+            ]  # what was tried before is given up
+            if changes:
+                after = [each.text for each in exchange[place + 1 :] if each.role in JUDGED_ROLES]
+                told = " ".join(after)[:MAX_SINCE]
+                sent = [field for use in own for field in fields(use.call.arguments)]
+                got = [field for use in own for field in results.get(use.result_turn or -1, ())]
+                act = by_kind([*sent, *got])
+            for n in changes:
                 why = (
-                    talk.other_quantity(use, act, told)
-                    or talk.other_option(use, told)
-                    or talk.other_alternative(use)
+                    talk.other_quantity(own[n], act, told)
+                    or talk.other_option(own[n], told)
+                    or talk.other_alternative(own[n])
                 )
                 if why is not None:
-                    yield Hit(*locate_call(turn, number), f"'{use.call.name}' was called with {why}", "P3")
-        talk.add(turn, own)
+                    yield Hit(*locate_call(turn, n), f"'{own[n].call.name}' was called with {why}", "P3")
+            talk.add(turn, own, results.get(turn.index, ()))
 
 
 def _changes(use: ToolUse) -> bool:
@@ -80,35 +90,6 @@ def _changes(use: ToolUse) -> bool:
         return False
     has_list = any(isinstance(each, list) for _, value in objects_of(use.value) for each in value.values())
     return not (has_list or isinstance(use.value, list)) or names_write(use.call.name)
-
-
-def _told_after(dialogue: Dialogue) -> dict[int, str]:
-    """Return what the agent says after the calls of a turn and before the customer speaks, by the turn."""
-    after, waiting = dict[int, str](), list[int]()
-    for turn in dialogue.turns:
-        if turn.role == "customer" and turn.text.strip():
-            waiting = []
-        elif turn.role in JUDGED_ROLES:
-            for index in waiting:
-                after[index] = f"{after.get(index, '')} {turn.text}"[:MAX_SINCE]
-            waiting += [turn.index] if turn.tool_calls else []
-    return after
-
-
-def _last_uses(dialogue: Dialogue) -> set[int]:
-    """Return the identities of the calls of which none of the same tool follows in a later turn before the
-    customer speaks: what was tried before them is given up."""
-    uses, last = uses_by_turn(dialogue), dict[str, Sequence[ToolUse]]()
-    found = set[int]()
-    for turn in dialogue.turns:
-        if turn.role == "customer" and turn.text.strip():
-            found.update(id(use) for own in last.values() for use in own)
-            last = {}
-        by_name: dict[str, list[ToolUse]] = {}
-        for use in uses.get(turn.index, ()):
-            by_name.setdefault(use.call.name, []).append(use)
-        last |= by_name
-    return found.union(id(use) for own in last.values() for use in own)
 
 
 class _Talk:
@@ -123,8 +104,8 @@ class _Talk:
         self._lists, self._fresh = list[list[JsonValue]](), list[list[JsonValue]]()
         self._sent = dict[tuple[frozenset[str], Kind], set[int]]()
 
-    def add(self, turn: Turn, uses: Sequence[ToolUse]) -> None:
-        """Take up a turn and its calls."""
+    def add(self, turn: Turn, uses: Sequence[ToolUse], results: Sequence[Field]) -> None:
+        """Take up a turn, its calls, and the quantities of the results in it."""
         if turn.role == "customer" and turn.text.strip():
             self._reply, self._proposal, self._spoken = turn.text, self._spoken, ""
             self._lists, self._fresh = self._fresh, []
@@ -137,9 +118,8 @@ class _Talk:
             self._spoken = f"{self._spoken} {turn.text}"[-MAX_SINCE:]
             self._add_since(turn.text)
         if turn.role == "tool":
-            value = parse_result(turn.text)
-            self.known.add_fields([*fields(value)])
-            self._fresh += _lists_of(value)
+            self.known.add_fields(results)
+            self._fresh += _lists_of(parse_result(turn.text))
         self.known.add(turn.text)
         for field in (field for use in uses for field in _sent_by(use)):
             self._sent.setdefault((field.stems, field.kind), set()).add(field.value)
@@ -155,9 +135,7 @@ class _Talk:
         own, told = _sent_by(use), quantities(after)
         for kind, sent in groupby(sorted(own, key=attrgetter("kind")), key=attrgetter("kind")):
             named = self._named_of(kind)
-            agreed = {
-                n for n in _of(kind, told) & named if not is_told(Field(frozenset(), kind, n), elsewhere)
-            }
+            agreed = {n for n in _of(kind, told) & named if not is_told(Field(kind, n), elsewhere)}
             odd = {
                 field.value
                 for field in sent
@@ -197,7 +175,7 @@ class _Talk:
             is_named = field.value in {0, count, count + 1} or field.value * 100 in _numbers(
                 f"{text} . {since or self._proposal}"
             )
-            if not is_named and not is_told(Field(frozenset(), field.kind, count), elsewhere):
+            if not is_named and not is_told(Field(field.kind, count), elsewhere):
                 return f"{field.value}; the customer's last words were {count}"
         return None
 
@@ -229,11 +207,7 @@ class _Talk:
                 and field.value
                 and not self.known.explains("money", field.value, elsewhere)
             ):
-                named = {
-                    n
-                    for n in self._named.get("money", ())
-                    if not is_told(Field(frozenset(), "money", n), elsewhere)
-                }
+                named = {n for n in self._named.get("money", ()) if not is_told(Field("money", n), elsewhere)}
                 if named:
                     near = min(named, key=lambda n: abs(n - field.value))
                     return f"{show('money', field.value)}; the customer named {show('money', near)}"

@@ -8,7 +8,7 @@ left alone where no tool returned anything of the kind.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from itertools import product
 
 from pydantic import JsonValue
@@ -16,9 +16,9 @@ from pydantic import JsonValue
 from dialint.detector.checks import CheckContext, Evidence, Hit, check, values
 from dialint.detector.checks.claims import has_calls, name_words, statements
 from dialint.detector.checks.quantities import (
-    MONEY_NAME,
     Kind,
     Known,
+    by_kind,
     fields,
     find_quantities,
     is_made_of,
@@ -35,8 +35,6 @@ PATTERNS = patterns("facts")
 _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
 _KEY_ENDS = ("_id", "number", "code", "Id", "ID")
 """Ends of the names of fields that hold the id of their object."""
-Records = dict[str, dict[Kind, set[int]]]
-"""The quantities that results give for each thing, by its compact id."""
 MAX_PARTS = 8
 """Most amounts of a message whose sums are all tried."""
 MAX_PRICED = 6
@@ -71,7 +69,8 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
         for match in values.ID.finditer(turn.text, *sentence.span())
         if values.is_id(match[0])
     )
-    records, returned, reported, tried = Records(), Known(), set[str](), set[str]()
+    objects, returned = dict[str, list[Json]](), Known()
+    reported, tried = set[str](), set[str]()
     for source in dialogue.sources:
         stated.add(source)
         returned.add(source)
@@ -85,19 +84,19 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
                 returned.add(turn.text)
             if turn.index in by_result:
                 for id, own in _objects_by_id(by_result[turn.index].value):
-                    for field in fields(own):
-                        records.setdefault(id, {}).setdefault(field.kind, set()).add(field.value)
+                    objects.setdefault(id, []).append(own)
             continue
         for use in calls.get(turn.index, ()):
             if use.failed:
                 tried.update(compact(match[0]) for match in values.ids(str(use.call.arguments)))
             else:
                 stated.add(str(use.call.arguments))
-        hits = [
-            *_find_untraced(turn.text, stated, tried),
-            *_find_contradictions(turn.text, records),
-            *_find_wrong_total(turn.text, records, returned),
-        ]
+        named = {id for match in values.ids(turn.text) if (id := compact(match[0])) in objects}
+        records = {id: by_kind(field for own in objects[id] for field in fields(own)) for id in named}
+        hits = [*_find_untraced(turn.text, stated, tried)]
+        if records:
+            hits += _find_contradictions(turn.text, records)
+            hits += _find_wrong_total(turn.text, records, returned)
         codes = set[str]()
         for start, end, why, code in sorted(hits):
             value = turn.text[start:end]
@@ -119,15 +118,20 @@ def _find_untraced(text: str, ids: StatedIds, tried: set[str]) -> Iterator[tuple
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
 
 
-def _objects_by_id(value: JsonValue) -> Iterator[tuple[str, dict[str, JsonValue]]]:
-    """Yield the own fields of each object of a result, and its prices, by the compact id of the object."""
+Json = dict[str, JsonValue]
+Records = Mapping[str, Mapping[Kind, Set[int]]]
+"""The quantities that results give for things, by their compact ids."""
+
+
+def _objects_by_id(value: JsonValue) -> Iterator[tuple[str, Json]]:
+    """Yield the texts and the prices of each object of a result with the compact id of the object."""
     for key, each in objects_of(value):
         names = (name for name, id in each.items() if name == "id" or name.endswith(_KEY_ENDS))
         own = next((id for name in names if isinstance(id := each[name], str)), "")
         fields = {
             name: field
             for name, field in each.items()
-            if not isinstance(field, dict | list) or MONEY_NAME.search(name)
+            if isinstance(field, str) or PATTERNS.price_name.search(name)
         }
         yield from ((compact(id), fields) for id in {own, key} - {""})
 

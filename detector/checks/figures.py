@@ -24,6 +24,7 @@ from dialint.detector.checks.quantities import (
     is_told,
     plain,
     quantities,
+    result_fields,
     show,
 )
 from dialint.detector.checks.words import patterns, sentences
@@ -64,7 +65,8 @@ def misread_figure(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         if turn.role not in JUDGED_ROLES:
             known.add(turn.text)
             if turn.index in by_result:
-                own = act.add(by_result[turn.index])
+                own = result_fields(dialogue)[turn.index]
+                act.add(by_result[turn.index], own)
                 returned += own
                 known.add_fields(own)
             continue
@@ -89,20 +91,18 @@ class _Act:
         self.fields, self.sent = list[Field](), list[Field]()
         self._request = quantities(request)
         self._asked = quantities(" ".join(words for words in sentences(request) if words.endswith("?")))
-        self._uses = list[tuple[list[Field], list[Field]]]()
+        self._uses = list[tuple[list[Field], Sequence[Field]]]()
 
     def is_news(self, field: Field, told: Quantities) -> bool:
         """Return whether a message leaves out a quantity, and the customer has not named it himself."""
         return bool(field.value) and not is_told(field, told) and not is_told(field, self._request)
 
-    def add(self, use: ToolUse) -> list[Field]:
-        """Take up a call with its result, and return the fields of this."""
-        own = list(fields(use.value))
+    def add(self, use: ToolUse, own: Sequence[Field]) -> None:
+        """Take up a call and the fields of its result."""
         self.fields += own
         sent = list(fields(use.call.arguments))
         self.sent += sent if may_write(use.call.name) else []
         self._uses.append((sent, own))
-        return own
 
     def contradict(self, words: Quantities, told: Quantities) -> str | None:
         """Return why a sentence tells what a call asked for, or what the customer asked whether it is so,
@@ -121,7 +121,7 @@ class _Act:
         for kind in words:
             values = {field.value for field in self.fields if field.kind == kind}
             if (kind == "money" or kind.startswith("count")) and len(values) == 1:
-                other = Field(frozenset(), kind, next(iter(values)))
+                other = Field(kind, next(iter(values)))
                 sent_values = {each.value for sent, _ in self._uses for each in sent}
                 repeated = words[kind] & self._asked.get(kind, frozenset()) - values - sent_values
                 if repeated and not is_told(other, told) and _is_other("money", {*repeated}, values):

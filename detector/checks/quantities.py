@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -21,6 +21,8 @@ from pydantic import JsonValue
 from dialint.detector.checks.claims import name_words
 from dialint.detector.checks.values import objects_of
 from dialint.detector.checks.words import fold, patterns, read_words
+from dialint.detector.records import Dialogue
+from dialint.detector.tool_use import parse_result, per_dialogue
 
 MONTHS: dict[str, int] = {
     fold(name): n for n, names in enumerate(read_words("months"), 1) for name in names.split()
@@ -63,11 +65,11 @@ Quantities = Mapping[Kind, frozenset[int]]
 
 @dataclass(frozen=True)
 class Field:
-    """A quantity of a JSON value: the stems of its name and of its object's, its kind, and its value."""
+    """A quantity of a JSON value: its kind, its value, and the stems of its name and of its object's."""
 
-    stems: frozenset[str]
     kind: Kind
     value: int
+    stems: frozenset[str] = frozenset()
 
 
 def hundredths(figure: str) -> int:
@@ -110,7 +112,7 @@ def _number(word: str) -> int:
     return int(word) if word.isdigit() else NUMBER_WORDS.get(word, int(word == "one"))
 
 
-@lru_cache(256)
+@lru_cache(2048)
 def quantities(text: str) -> Quantities:
     """Return the quantities of a text, by kind."""
     found: dict[Kind, set[int]] = {}
@@ -233,14 +235,36 @@ def fields(value: JsonValue) -> Iterator[Field]:
     objects = [*objects_of(value)] or [("", {"": value})]
     for key, each in objects:
         for name, field in each.items():
-            names = (*name_words(key), *name_words(name))
-            stems = frozenset(fold(word)[:STEM] for word in names) - _GENERIC
+            stems, unit = _read_name(key, name)
             for one in field if isinstance(field, list) else (field,):
-                yield from (Field(stems, kind, n) for kind, n in _quantities_of(names, one))
+                yield from (Field(kind, n, stems) for kind, n in _quantities_of(unit, one))
 
 
-def _quantities_of(names: tuple[str, ...], value: JsonValue) -> Iterator[tuple[Kind, int]]:
-    name = "_".join(map(fold, names))
+@per_dialogue
+def result_fields(dialogue: Dialogue) -> Mapping[int, Sequence[Field]]:
+    """Return the quantities of the results of tools, by the index of their turn."""
+    tools = (turn for turn in dialogue.turns if turn.role == "tool")
+    return {turn.index: list(fields(parse_result(turn.text))) for turn in tools}
+
+
+@lru_cache(1024)
+def _read_name(key: str, name: str) -> tuple[frozenset[str], str | tuple[str, ...]]:
+    """Return the stems of the names of an object and a field of it, and what a number there is in: ``cents``,
+    ``money``, ``percent``, or a unit of time; else the words for what it counts."""
+    words = [fold(word) for word in (*name_words(key), *name_words(name))]
+    stems, joined = frozenset(word[:STEM] for word in words) - _GENERIC, "_".join(words)
+    for unit, pattern in (
+        ("cents", PATTERNS.cents_name), ("money", MONEY_NAME), ("percent", PATTERNS.percent_name),
+    ):  # fmt: skip
+        if pattern.search(joined):
+            return stems, unit
+    if (match := PATTERNS.span_name.search(joined)) is not None:
+        return stems, str(match["unit"])
+    is_id = PATTERNS.id_name.search(joined) is not None
+    return stems, () if is_id else tuple(word for word in words[-2:] if len(word) > 2)
+
+
+def _quantities_of(unit: str | tuple[str, ...], value: JsonValue) -> Iterator[tuple[Kind, int]]:
     if isinstance(value, str) and (figure := PATTERNS.figure_text.fullmatch(value.strip())) is not None:
         amount = hundredths(figure["n"])
         if figure["before"] or figure["after"] or "." in figure["n"] or "," in figure["n"]:
@@ -260,16 +284,12 @@ def _quantities_of(names: tuple[str, ...], value: JsonValue) -> Iterator[tuple[K
     else:
         return
     yield "number", amount
-    if PATTERNS.cents_name.search(name):
-        yield "money", amount // 100
-    elif PATTERNS.money_name.search(name):
-        yield "money", amount
-    elif PATTERNS.percent_name.search(name):
-        yield "percent", amount
-    elif amount % 100 == 0 and (unit := PATTERNS.span_name.search(name)) is not None:
-        yield span(unit["unit"], amount // 100)
-    elif amount % 100 == 0 and names and not PATTERNS.id_name.search(name):
-        yield from ((count_of(word), amount // 100) for word in map(fold, names[-2:]) if len(word) > 2)
+    if unit in ("cents", "money", "percent"):
+        yield ("money", amount // 100) if unit == "cents" else (str(unit), amount)
+    elif amount % 100 == 0 and isinstance(unit, str):
+        yield span(unit, amount // 100)
+    elif amount % 100 == 0:
+        yield from ((count_of(word), amount // 100) for word in unit)
 
 
 _GENERIC = {word[:STEM] for word in read_words("generic_fields")}
@@ -326,7 +346,7 @@ class Known:
         """Take up a text."""
         self._unread.append(text)
 
-    def add_fields(self, fields: list[Field]) -> None:
+    def add_fields(self, fields: Iterable[Field]) -> None:
         """Take up the fields of a result."""
         for field in fields:
             self._of(field.kind).add(field.value)
