@@ -19,6 +19,7 @@ from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.calls import locate_call
 from dialint.detector.checks.claims import is_refused, may_write, names_write, only_reads
 from dialint.detector.checks.quantities import (
+    ISO,
     Field,
     Kind,
     Known,
@@ -39,7 +40,6 @@ from dialint.detector.tool_use import ToolUse, exchanges, parse_result, uses_by_
 
 PATTERNS = patterns("agreement")
 _TOKEN = re.compile(r"[^\W_]++")
-_ISO = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
 KINDS = ("day", "time", "clock", "minutes", "days", "months")
 """Kinds of quantities that a call and what is told of it share, beside counts."""
 
@@ -56,9 +56,7 @@ def other_than_agreed(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
     uses = uses_by_turn(dialogue)
     if not uses:
         return
-    talk, results = _Talk(), result_fields(dialogue)
-    for text in dialogue.sources:
-        talk.known.add(text)
+    talk, results = _Talk(dialogue.sources), result_fields(dialogue)
     for exchange in exchanges(dialogue):
         last = {use.call.name: turn.index for turn in exchange for use in uses.get(turn.index, ())}
         for place, turn in enumerate(exchange):
@@ -95,8 +93,8 @@ def _changes(use: ToolUse) -> bool:
 class _Talk:
     """What was said and returned so far."""
 
-    def __init__(self) -> None:
-        self.known = Known()
+    def __init__(self, sources: Sequence[str]) -> None:
+        self.known = Known(sources)
         self._named = dict[Kind, set[int]]()
         self._reply = self._proposal = self._spoken = ""
         self._last = dict[Kind, tuple[str, str]]()
@@ -141,7 +139,7 @@ class _Talk:
                 for field in sent
                 if not is_told(field, told)
                 and field.value not in self._named.get(kind, ())
-                and not (kind == "number" and self.known.has(kind, field.value))
+                and not (kind == "number" and field.value in self.known.of(kind))
                 and not (kind == "money" and self.known.explains(kind, field.value, elsewhere))
                 and not (kind in _QUANTITY and field.value == 1)
             }
@@ -221,8 +219,7 @@ class _Talk:
         if len(reply) > MAX_REPLY or not question.endswith("?") or len(alternatives) < 2:
             return None
         parts = [{word for word in _plain_words(part) if len(word) > 3} - _EMPTY for part in alternatives]
-        texts = (text for _, value in fields_of(use.call.arguments) for text in _texts(value))
-        sent = {word for text in texts for word in _plain_words(text) if word.isalpha()}
+        sent = {word for text in _texts(use) for word in _plain_words(text) if word.isalpha()}
         chosen = [part & reply for part in parts if part & reply]
         taken = [part & sent for part in parts if part & sent and not part & reply]
         is_odd = len(chosen) == len(taken) == 1 and chosen[0].isdisjoint(sent) and taken[0].isdisjoint(reply)
@@ -240,7 +237,8 @@ class _Talk:
             before = self._sent.get((field.stems, field.kind), set[int]())
             if field.kind.startswith("count") and len(before) == 1 and field.value not in {0, *before}:
                 n = next(iter(before))
-                if not self.known.has("number", field.value * 100) and self.known.has("number", n * 100):
+                known = self.known.of("number")
+                if field.value * 100 not in known and n * 100 in known:
                     return f"{field.value}; before it was {n}"
         return None
 
@@ -251,7 +249,7 @@ class _Talk:
         if PATTERNS.denied.search(fold(self._reply)):
             return None
         is_yes = has_phrase(self._reply, "agrees") or PATTERNS.assent.search(fold(self._reply))
-        sent = [each for _, value in fields_of(use.call.arguments) for each in _texts(value)]
+        sent = _texts(use)
         for options in self._lists:
             taken = [n for n, option in enumerate(options) if any(_has(option, each) for each in sent)]
             if len(taken) != 1:
@@ -321,10 +319,11 @@ def _plain_words(text: str) -> list[str]:
     return _TOKEN.findall(fold(text))
 
 
-def _texts(value: JsonValue) -> list[str]:
-    """Return a text or a whole number as texts, those of a list each."""
-    values = value if isinstance(value, list) else [value]
-    return [str(each) for each in values if isinstance(each, str | int) and not isinstance(each, bool)]
+def _texts(use: ToolUse) -> list[str]:
+    """Return the texts and the whole numbers of a call, those of a list each."""
+    values = (value for _, value in fields_of(use.call.arguments))
+    single = (each for value in values for each in (value if isinstance(value, list) else (value,)))
+    return [str(each) for each in single if isinstance(each, str | int) and not isinstance(each, bool)]
 
 
 MAX_OPTIONS = 12
@@ -387,7 +386,7 @@ def _text_of(option: JsonValue) -> str:
 
 def _weekdays(text: str) -> set[Token]:
     days = set[Token]()
-    for match in _ISO.finditer(text):
+    for match in ISO.finditer(text):
         with suppress(ValueError):
             days.add(("weekday", date.fromisoformat(match[0]).weekday()))
     return days

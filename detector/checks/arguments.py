@@ -11,9 +11,9 @@ from pydantic import JsonValue
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.calls import locate_call
 from dialint.detector.checks.claims import name_words
-from dialint.detector.checks.quantities import MONEY_NAME
+from dialint.detector.checks.quantities import ISO, MONEY_NAME
 from dialint.detector.checks.values import fields_of
-from dialint.detector.checks.words import fold, patterns
+from dialint.detector.checks.words import fold, is_slip, patterns
 from dialint.detector.records import Dialogue, Role
 from dialint.detector.tool_use import uses_by_turn
 
@@ -21,7 +21,6 @@ _TOKEN = re.compile(r"[^\W_]++")
 _DIGITS = re.compile(r"\d++")
 _GROUPS = re.compile(r"\d(?:[ -]?\d){6,19}")
 """A number of telephone, or another, in groups of digits."""
-_ISO = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
 PATTERNS = patterns("arguments")
 MAX_TOKEN = 20
 """Letters of a token that slips are looked for in."""
@@ -102,7 +101,7 @@ class _Tokens:
         if "(" in str(value):  # no value, but a formula
             return None
         self._read()
-        tokens = _TOKEN.findall(fold(_ISO.sub(" ", str(value))))
+        tokens = _TOKEN.findall(fold(ISO.sub(" ", str(value))))
         for n, token in enumerate(tokens):
             if token in self._tokens or len(token) > MAX_TOKEN:
                 continue
@@ -154,13 +153,7 @@ def _is_slip(token: str, other: str) -> bool:
     if token.isdigit() is not other.isdigit():
         return False
     if len(token) == len(other):
-        places = [n for n in range(len(token)) if token[n] != other[n]]
-        is_near = len(places) == 1 or (
-            len(places) == 2
-            and places[1] == places[0] + 1
-            and token[places[0]] == other[places[1]]
-            and token[places[1]] == other[places[0]]
-        )
+        is_near = is_slip(token, other)
     else:
         short, long = sorted((token, other), key=len)
         is_near = any(long[:n] + long[n + 1 :] == short for n in range(len(long)))

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import groupby
 from math import inf
 from operator import attrgetter, itemgetter
 
@@ -21,7 +20,15 @@ from dialint.detector.checks.values import fields_of
 from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, trim
 from dialint.detector.log_profile import MIN_DIALOGUES
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
-from dialint.detector.tool_use import ToolUse, format_call, has_failed, per_dialogue, tool_uses
+from dialint.detector.tool_use import (
+    ToolUse,
+    exchanges,
+    format_call,
+    has_failed,
+    per_dialogue,
+    tool_uses,
+    uses_by_turn,
+)
 
 _ACTS = read_words("acts")
 _TOOL_NAMES = {name: frozenset(words.split()) for name, words in read_words("tool_names").items()}
@@ -194,16 +201,12 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     too, or after a write of another tool, the sentence must name something of the call. In other languages
     than English also what the agent says that he has done, where nothing that may write was called.
     """
-    customers = [turn.index for turn in dialogue.turns if turn.role == "customer" and turn.text.strip()]
-    uses: dict[int, list[ToolUse]] = {}
-    for use in tool_uses(dialogue):
-        if use.was_run:
-            uses.setdefault(bisect_right(customers, use.turn), []).append(use)
+    uses = uses_by_turn(dialogue)
     done, has_written, done_tools = set[str](), False, set[str]()
-    for exchange, turns in groupby(dialogue.turns, lambda turn: bisect_right(customers, turn.index)):
+    for turns in exchanges(dialogue):
         failed: ToolUse | None = None
         is_done = False
-        for use in uses.get(exchange, ()):
+        for use in (use for turn in turns for use in uses.get(turn.index, ()) if use.was_run):
             is_write, is_trial = may_write(use.call.name), only_reads(use)
             has_written = has_written or is_write
             if is_write and (is_refused(use) or is_pending(use) or is_trial):

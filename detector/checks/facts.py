@@ -69,11 +69,10 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
         for match in values.ID.finditer(turn.text, *sentence.span())
         if values.is_id(match[0])
     )
-    objects, returned = dict[str, list[Json]](), Known()
+    objects, returned = dict[str, list[Json]](), Known(dialogue.sources)
     reported, tried = set[str](), set[str]()
     for source in dialogue.sources:
         stated.add(source)
-        returned.add(source)
     for turn in dialogue.turns:
         if turn.role == "tool":  # what a later result holds was known from elsewhere
             stated.add(turn.text)

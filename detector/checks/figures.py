@@ -27,7 +27,7 @@ from dialint.detector.checks.quantities import (
     result_fields,
     show,
 )
-from dialint.detector.checks.words import patterns, sentences
+from dialint.detector.checks.words import is_slip, patterns, sentences
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses
 
@@ -56,9 +56,7 @@ def misread_figure(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     by_result = {use.result_turn: use for use in tool_uses(dialogue) if use.was_run and not use.failed}
     if not by_result:
         return
-    known, returned, act = Known(), list[Field](), _Act()
-    for text in dialogue.sources:
-        known.add(text)
+    known, returned, act = Known(dialogue.sources), list[Field](), _Act()
     for turn in dialogue.turns:
         if turn.role == "customer" and turn.text.strip():
             act = _Act(turn.text)
@@ -184,9 +182,7 @@ def wrong_sum(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     is a digit off what others of its sentence, or of its message and the one before, come to, and a time that
     is told as so many minutes before or after another, and is that from none; a total with tax, a fee or a
     discount beside it, or one that is rounded, is left alone."""
-    known, before = Known(), ""
-    for text in dialogue.sources:
-        known.add(text)
+    known, before = Known(dialogue.sources), ""
     for turn in dialogue.turns:
         for start, end in statements(turn.text) if turn.role in JUDGED_ROLES else ():
             words = turn.text[start:end]
@@ -213,7 +209,9 @@ def _wrong_offset(words: str, known: Known) -> str | None:
     if len(times) != 1 or len(told.get("minutes", ())) != 1:
         return None
     (kind, value), (span,) = times[0], told["minutes"]
-    if words.endswith("?") or known.explains(kind, value, {"minutes": {span}}) or not known.has_times():
+    if words.endswith("?") or known.explains(kind, value, {"minutes": {span}}):
+        return None
+    if not (known.of("time") or known.of("clock")):
         return None
     return f"{show(kind, value)} is {show('minutes', span)} from no known time"
 
@@ -284,15 +282,7 @@ def _sums(figures: Sequence[int]) -> dict[int, str]:
 
 def _is_digit_off(one: int, other: int) -> bool:
     """Return whether two numbers of four digits or more differ in one, or in two that changed places."""
-    a, b = str(one), str(other)
-    places = [n for n in range(len(a)) if a[n] != b[n]] if len(a) == len(b) else []
-    is_swap = (
-        len(places) == 2
-        and places[1] == places[0] + 1
-        and a[places[0]] == b[places[1]]
-        and a[places[1]] == b[places[0]]
-    )
-    return len(a) > 3 and (len(places) == 1 or is_swap)
+    return min(one, other) >= 1000 and is_slip(str(one), str(other))
 
 
 def _value(text: str) -> float:

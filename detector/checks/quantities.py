@@ -43,6 +43,8 @@ PATTERNS = patterns(
 )
 MONEY_NAME = PATTERNS.money_name
 """Names of fields that hold an amount."""
+ISO = PATTERNS.iso
+"""Days in figures, the year first."""
 _BLANK = re.compile(r"\s")
 _DECIMALS = re.compile(r"[.,](?=\d{1,2}\Z)")
 _TIME = re.compile(r"\d\d:\d\d")
@@ -338,8 +340,8 @@ def is_made_of(value: int, figures: Collection[int], percents: Collection[int] =
 class Known:
     """What the dialogue so far has named, and what follows from it."""
 
-    def __init__(self) -> None:
-        self._unread = list[str]()
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._unread = [*texts]
         self._found: dict[Kind, set[int]] = {}
 
     def add(self, text: str) -> None:
@@ -349,37 +351,24 @@ class Known:
     def add_fields(self, fields: Iterable[Field]) -> None:
         """Take up the fields of a result."""
         for field in fields:
-            self._of(field.kind).add(field.value)
+            self._found.setdefault(field.kind, set()).add(field.value)
 
-    def has(self, kind: Kind, value: int) -> bool:
-        """Return whether a quantity of this kind is known."""
-        self._read()
-        return value in self._of(kind)
-
-    def _of(self, kind: Kind) -> set[int]:
+    def of(self, kind: Kind) -> set[int]:
+        """Return the known quantities of a kind."""
+        unread, self._unread = self._unread, []
+        for text in unread:
+            for name, values in quantities(text).items():
+                self._found.setdefault(name, set()).update(values)
         return self._found.setdefault(kind, set())
-
-    def _read(self) -> None:
-        for text in self._unread:
-            for kind, values in quantities(text).items():
-                self._of(kind).update(values)
-        self._unread.clear()
-
-    def has_times(self) -> bool:
-        """Return whether any time is known."""
-        self._read()
-        return bool(self._of("time") or self._of("clock"))
 
     def has_amount(self, value: int) -> bool:
         """Return whether an amount is known, also in cents or as a number."""
-        self._read()
-        return not self._of("number").union(self._of("money")).isdisjoint({value, value * 100, value / 100})
+        return not self.of("number").union(self.of("money")).isdisjoint({value, value * 100})
 
     def explains(self, kind: Kind, value: int, told: Mapping[Kind, Set[int]]) -> bool:
         """Return whether a quantity is known, or follows from what is known and what its turn tells."""
-        self._read()
-        numbers = self._of("number")
-        if value in self._of(kind) or len(numbers) > MAX_KNOWN:
+        numbers = self.of("number")
+        if value in self.of(kind) or len(numbers) > MAX_KNOWN:
             return True
         if kind.startswith("number of"):
             return False
@@ -400,32 +389,32 @@ class Known:
 
     def _distances(self) -> set[int]:
         """Return the numbers of days between known ones."""
-        days = {day_of_year(day) for day in self._of("day")}
+        days = {day_of_year(day) for day in self.of("day")}
         return {abs(one - other) + more for one in days for other in days for more in (0, 1)}
 
     def _has_day(self, value: int, told: Mapping[Kind, Set[int]]) -> bool:
-        if value % 100 in self._of("day of month") or value % 100 == monthrange(2026, value // 100)[1]:
+        if value % 100 in self.of("day of month") or value % 100 == monthrange(2026, value // 100)[1]:
             return True
         if told.get("days"):  # from today
             return True
         if any(
             abs(day_of_year(day) - day_of_year(value)) == 1
-            for day in self._of("day").intersection(told.get("day", ()))
+            for day in self.of("day").intersection(told.get("day", ()))
         ):
             return True  # nights on end
-        days = [n // 1440 for n in self._of("days")]
+        days = [n // 1440 for n in self.of("days")]
         spans = {n + more for n in days for more in range(-1, 2 * (n // 5) + 4)}  # of working days, too
-        for known in self._of("day").union(told.get("day", ())) - {value}:
+        for known in self.of("day").union(told.get("day", ())) - {value}:
             first, day = (day_of_year(each) for each in (known, value))
             if any((first + sign * n - day) % 365 == 0 for n in spans for sign in (1, -1)):
                 return True
-            if known % 100 == value % 100 and (value - known) // 100 % 12 in self._of("months"):
+            if known % 100 == value % 100 and (value - known) // 100 % 12 in self.of("months"):
                 return True
         return False
 
     def _has_time(self, kind: Kind, value: int, told: Mapping[Kind, Set[int]]) -> bool:
-        known = {name: self._of(name) for name in ("time", "clock", "hour")}
-        spans = {0, *self._of("minutes"), *told.get("minutes", ())}
+        known = {name: self.of(name) for name in ("time", "clock", "hour")}
+        spans = {0, *self.of("minutes"), *told.get("minutes", ())}
         beside = {name: {*told.get(name, ())} - {value} for name in known}
         return any(
             same_time(kind, (value + sign * n) % 1440, times)
@@ -436,12 +425,12 @@ class Known:
 
     def _makes(self, value: int, told: Mapping[Kind, Set[int]]) -> bool:
         """Return whether an amount is a number, or a sum, a difference, a multiple or a share of amounts."""
-        numbers = self._of("number")
+        numbers = self.of("number")
         if value == 0 or self.has_amount(value):
             return True
-        if any(abs(each - value) < 100 for each in self._of("money") if value % 100 == 0):
+        if any(abs(each - value) < 100 for each in self.of("money") if value % 100 == 0):
             return True
-        money = self._of("money") | set(told.get("money", ())) - {value, 0}
+        money = self.of("money") | set(told.get("money", ())) - {value, 0}
         if len(money) > MAX_MONEY:
             return True
         counts = {n // 100 for n in numbers | set(told.get("number", ())) if n % 100 == 0 and n <= 10_000} - {
@@ -450,16 +439,20 @@ class Known:
         }
         counts.update(range(2, 13))
         parts = money | {n for n in numbers.union(told.get("number", ())) if n >= 1000 and n != value}
-        rates = self._of("percent") | set(told.get("percent", ()))
+        rates = self.of("percent") | set(told.get("percent", ()))
         multiples = money | {n * each for n in counts for each in money}
-        sums = multiples | {each + other for each in multiples for other in parts}
-        sums |= {abs(each - other) for each in multiples for other in parts}
-        if (
-            value in sums
-            or any(value * n in money for n in counts)
-            or any(value - each in sums for each in money)
-        ):
+
+        def is_sum(total: int) -> bool:
+            others = (other for part in parts for other in (total - part, total + part, part - total))
+            return total >= 0 and (total in multiples or not multiples.isdisjoint(others))
+
+        if is_sum(value) or any(value * n in money for n in counts):
             return True
+        if any(is_sum(value - each) for each in money):
+            return True
+        if not rates:
+            return False
+        sums = multiples | {abs(each + sign * n) for each in multiples for n in parts for sign in (1, -1)}
         return any(
             abs(each * rate - 10_000 * value) <= 5_000
             for each in sums
@@ -470,9 +463,8 @@ class Known:
     def has_share(self, amount: int, percent: int, text: str) -> bool:
         """Return whether an amount is known, or so many per cent of a number or of a sum of two, or what they
         leave or come to; those of the `text` that tells it included."""
-        self._read()
-        numbers = self._of("number") | set(quantities(text).get("number", ()))
-        if amount in self._of("number") or len(numbers) > MAX_KNOWN:
+        numbers = self.of("number") | set(quantities(text).get("number", ()))
+        if amount in self.of("number") or len(numbers) > MAX_KNOWN:
             return True
         totals = numbers.union(one + other for one, other in product(numbers - {amount}, repeat=2))
         shares = (percent, 10_000 - percent, 10_000 + percent)

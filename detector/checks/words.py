@@ -123,6 +123,15 @@ def are_near(a: frozenset[str], b: frozenset[str]) -> bool:
     return shared >= NEAR_COPY * (len(a) + len(b) - shared) > 0
 
 
+def is_slip(one: str, other: str) -> bool:
+    """Return whether two texts of a length differ in one sign, or in two that changed places."""
+    places = [n for n in range(len(one)) if one[n] != other[n]] if len(one) == len(other) else []
+    if len(places) == 2:
+        first, last = places
+        return last == first + 1 and one[first : last + 1] == other[last] + other[first]
+    return len(places) == 1
+
+
 def trigrams(text: str) -> frozenset[str]:
     """Return the three letters from each position of a text's words with one blank between."""
     joined = " ".join(split_words(text))
