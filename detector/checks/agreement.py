@@ -223,7 +223,7 @@ class _Talk:
         chosen = [part & reply for part in parts if part & reply]
         taken = [part & sent for part in parts if part & sent and not part & reply]
         is_odd = len(chosen) == len(taken) == 1 and chosen[0].isdisjoint(sent) and taken[0].isdisjoint(reply)
-        return f"{' '.join(taken[0])}; chosen was {' '.join(sorted(chosen[0]))}" if is_odd else None
+        return f"{' '.join(sorted(taken[0]))}; chosen was {' '.join(sorted(chosen[0]))}" if is_odd else None
 
     def _named_of(self, kind: Kind) -> set[int]:
         """Return what the customer named, or the agent in the proposal that he answered."""

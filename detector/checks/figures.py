@@ -33,10 +33,10 @@ from dialint.detector.tool_use import ToolUse, tool_uses
 
 PATTERNS = patterns("figures")
 MIN_FIGURE, MAX_TOLD, MAX_BESIDE = 100_000, 8, 3
-"""Least whole figure, in hundredths, that is an amount without a currency, and figures of a sentence that are
-read."""
+"""Least whole figure, in hundredths, that is an amount without a currency; amounts of a sentence, and of its
+message and the one before, among which sums are looked for."""
 MAX_FIELDS = 400
-"""Fields of the results of a dialogue, likewise."""
+"""Fields of the results of a dialogue beyond which nothing is held against them."""
 KINDS = ("day", "time", "clock", "money", "percent", "minutes", "days", "months")
 """Kinds of which a message means that of a result, beside the numbers of things."""
 ROUNDED_KINDS = ("minutes", "days", "money")
