@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.errors import ConfigError, InputRefused, Message
 from dialint.detector.example_files import read_records
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity
 
@@ -76,8 +76,10 @@ def read_annotations(path: Path) -> Iterator[Annotation]:
     except InputRefused as error:
         if not path.is_file():
             raise
-        hint = "labels of another tool become annotations by `dialint import labels --out FILE`"
-        raise InputRefused(error.code, f"{error.message}; {hint}") from None
+        hint = Message("labels of another tool become annotations by `dialint import labels --out FILE`")
+        raise InputRefused(
+            error.code, Message("{problem}; {hint}", problem=error.message, hint=hint)
+        ) from None
 
 
 def is_yes(answer: object) -> bool | None:

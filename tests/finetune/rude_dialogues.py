@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dialint.detector.artifacts import file_entry, write_manifest
@@ -24,14 +24,15 @@ def example(name: str, split: str, rude: bool, probability: float = 1.0) -> Exam
     return Example(dialogue=Dialogue(id=name, turns=turns), labels=(label,) if rude else (), split=split)
 
 
-def written(folder: Path, sure: Callable[[int], float]) -> Path:
-    """Splits of half rude dialogues; `sure` gives the probability of each label."""
+def written(folder: Path, sure: Callable[[int], float], codes: Sequence[str] = ("T1",)) -> Path:
+    """Splits of half rude dialogues of which people were asked `codes`; `sure` gives the probability of each
+    label."""
     paths = []
     for split, count in (("train", 32), ("dev", 8), ("test", 8)):
         path = folder / f"{split}.jsonl"
         rows = [example(f"{split}{place}", split, place % 2 == 0, sure(place)) for place in range(count)]
         path.write_text("".join(row.model_dump_json() + "\n" for row in rows))
         paths.append(path)
-    content = {"kind": "labelled-examples", "codes": ["T1"], "files": [file_entry(path) for path in paths]}
+    content = {"kind": "labelled-examples", "codes": [*codes], "files": [file_entry(path) for path in paths]}
     write_manifest(folder / "manifest.json", content)
     return folder

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from resuming import assert_same_weights, figures, interrupted
+from rude_dialogues import written
 from torch.nn.functional import cross_entropy
 
 from dialint.detector.engines import adapter_files, base_models
@@ -121,8 +122,10 @@ def test_impossible_options_are_refused(
         run(config(tiny, dataset, tmp_path, **more))
 
 
-def test_codes_without_room_are_named(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+def test_codes_without_room_are_named(tiny: Path, tmp_path: Path) -> None:
     """A family of codes that is not divided takes more than the prompt."""
     codes = tuple(code for code in load_taxonomy().codes if code[0] in "CUMRET")
+    (tmp_path / "data").mkdir()
+    dataset = written(tmp_path / "data", lambda _: 1.0, codes)
     with pytest.raises(ConfigError, match=r"E_OPTION: prompts of 1400 tokens have no room for C1 .*U5:"):
         run(config(tiny, dataset, tmp_path, prompt_tokens=1400, selection=SelectionConfig(codes=codes)))
