@@ -20,7 +20,7 @@ from dialint.detector.manifests import Folder
 ADAPTER = "adapter_model.safetensors"
 ADAPTER_CONFIG = "adapter_config.json"
 BESIDE = frozenset((MANIFEST, "tensorboard"))
-"""What a sealed folder may hold beside the files of its manifest: a tracker still writes to it."""
+"""Files that a sealed folder may hold beside those of its manifest: a tracker still writes to it."""
 KINDS = frozenset((".json", ".jsonl", ".safetensors", ".txt", ".md", ".jinja"))
 """Endings of files that cannot run code when they are read."""
 SUPPORTED = frozenset((
@@ -35,8 +35,8 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def validate_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest, after a check that every file may be part of an adapter and has the bytes that it
-    says.
+    """Returns the manifest, after a check that every file may be part of an adapter and has the bytes that it
+    states.
 
     Raises:
         ConfigError: E_ADAPTER.
@@ -56,7 +56,7 @@ def validate_manifest(folder: Path) -> dict[str, Any]:
 
 
 def validate_adapter(folder: Path, base: Path) -> None:
-    """Check that the adapter is a LoRA of `base`, tensor by tensor; the base's own weights are not needed.
+    """Checks that the adapter is a LoRA of `base`, tensor by tensor; the base's own weights are not needed.
 
     Raises:
         ConfigError: E_ADAPTER; E_BASE where the base's config cannot be read.

@@ -42,18 +42,18 @@ SMALL_DECODER = Path(__file__).parents[2] / "finetune" / "small_decoder"
 """Folder of the small decoder that ships, made by the recipe in ``runs/embedded.sh``; its README is its
 model card."""
 LAYERS = {"num_hidden_layers", "num_layers", "n_layer", "encoder_layers", "decoder_layers"}
-"""Of a configuration: each counts layers, and a layer has a tensor."""
+"""Keys of a configuration that count layers; a layer has a tensor."""
 SIZES = ("_layers", "_heads", "_size", "_dim", "_experts", "n_embd", "n_head", "n_inner")
 """Ends of the names of a configuration's sizes, each of which some tensor has as a dimension."""
 SHIPPED = {"small_decoder": SMALL_DECODER, "embedded": EMBEDDED}
 """Models that ship, by names that are valid wherever the package is installed: a decoder, and the release,
 whose backbone is a base for scanners."""
 FETCHED = ("smollm2", "minilm")
-"""Bases that `dialint base fetch` puts into the folder of dialint's data."""
+"""Bases that `dialint base fetch` downloads to dialint's data folder."""
 BACKBONE = "backbone."
-"""What the names of a scanner's tensors of its base begin with."""
+"""Prefix of the names of a scanner's tensors of its base."""
 INSIDE = "model."
-"""Where a fetched language model keeps its backbone."""
+"""Prefix of the backbone's tensors in a fetched language model."""
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
 """Files that are downloaded from a hub: none that can run code."""
 OTHER_COPIES = ("*/*", "consolidated*")
@@ -70,7 +70,7 @@ class BaseFolder:
 
 
 def fetched_folder(name: str) -> Path:
-    """Where `dialint base fetch` puts the base of that name."""
+    """The folder of a base that `dialint base fetch` downloads."""
     return home_folder() / "bases" / name
 
 
@@ -152,7 +152,7 @@ def describe_base(base: BaseFolder) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where weights come from: the base, the sha256 of its weights, and the adapter on top of it, if any."""
+    """The source of weights: the base, the sha256 of its weights, and the adapter on top of it, if any."""
 
     base: BaseFolder
     sha256: str
@@ -223,7 +223,7 @@ def weights_sha256(folder: Path) -> str:
 
 
 def fetched_backbone(name: str, sha256: str, shapes: Collection[str]) -> dict[str, torch.Tensor]:
-    """The tensors of a fetched base that a scanner of these tensors stands on, in fp32.
+    """Loads the tensors of a fetched base that a scanner uses, in fp32.
 
     Raises:
         ConfigError: E_BASE, the base is not here, or its weights are others.
@@ -238,8 +238,8 @@ def fetched_backbone(name: str, sha256: str, shapes: Collection[str]) -> dict[st
 
 
 def validate_sizes(folder: Path) -> None:
-    """Check that no size in ``config.json`` is beyond what the weights can fill, before memory is taken for
-    it.
+    """Checks that no size in ``config.json`` is beyond what the weights can fill, before memory is allocated
+    for it.
 
     Raises:
         ConfigError: E_BASE, one is, or the folder has no weights or no configuration that can be read.
@@ -265,8 +265,7 @@ def validate_sizes(folder: Path) -> None:
 
 
 def load_folder_tokenizer(folder: Path | str) -> Any:
-    """The tokenizer of a folder as transformers reads it: local files only, no code of the folder's. It has
-    tokenized a text.
+    """Loads the tokenizer of a folder: local files only, no code of the folder's. It has tokenized a text.
 
     Raises:
         ConfigError: E_BASE, there is none that works so.
@@ -289,7 +288,7 @@ def load_base_model(
     full_precision: bool = False,
     bf16: bool = False,
 ) -> PreTrainedModel:
-    """The base alone, in fp32 or bf16, or with `quantise` in 4 bits with bf16 for the rest.
+    """Loads the base alone, in fp32 or bf16, or with `quantise` in 4 bits with bf16 for the rest.
 
     `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward). A base that is stored
     in few bits is loaded by its own kernels, which is how it is served, and refused with `full_precision`, or
@@ -334,7 +333,7 @@ def load_base_model(
 
 
 def load_adapter(model: Any, folder: Path, *, trainable: bool = False) -> PeftModel:
-    """`model` with the adapter in `folder`.
+    """Adds the adapter in `folder` to `model`.
 
     Raises:
         ConfigError: E_ADAPTER, it does not fit its base.
@@ -350,5 +349,5 @@ def load_adapter(model: Any, folder: Path, *, trainable: bool = False) -> PeftMo
 
 
 def tokenizer_folder(source: ModelSource) -> Path:
-    """Where the tokenizer is: with the adapter if it has one, else with the base."""
+    """The folder with the tokenizer: the adapter's if it has one, else the base's."""
     return source.folder if (source.folder / "tokenizer.json").exists() else source.base.folder

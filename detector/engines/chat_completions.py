@@ -1,6 +1,5 @@
-"""The wire form of a chat completion: what is sent, what comes back, what a server says it lacks, and how
-many tokens a chat has at most where the tokenizer is not at hand.
-"""
+"""Requests and responses of chat completions, what a server rejects, and an estimate of a chat's tokens where
+the tokenizer is not at hand."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from dialint.detector.judge.reading import compact_json, second_look_schema
 
 AnswerFormat = Literal["strict schema", "schema", "object", "text"]
 FORMATS: tuple[AnswerFormat, ...] = ("strict schema", "schema", "object", "text")
-"""What a server enforces, the most first."""
+"""Ways in which a server enforces the answer's format, the strictest first."""
 
 PROBE = JudgeRequest(
     dialogue_id="",
@@ -27,7 +26,7 @@ PROBE = JudgeRequest(
     schema=second_look_schema(("T1",)),
     max_tokens=32,
 )
-"""A short question that any judge answers, with a schema of all that schemas of real ones have."""
+"""A short request that any judge answers, with a schema that uses all features of the real ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +40,8 @@ class Dialect:
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """`cut`: it had no room to end. `is_readable`: the response was a completion, whatever the model wrote.
-    Tokens are 0 where nobody counted them."""
+    """A response. `cut`: it reached the token limit. `is_readable`: the response was a completion, whatever
+    its text. Tokens are 0 if not counted."""
 
     text: str = ""
     cut: bool = False
@@ -61,8 +60,8 @@ def payload(
     remind: bool = False,
     complaint: str = "",
 ) -> dict[str, Any]:
-    """The body of a request. The schema stands in words where the server does not enforce it, and in a second
-    try (`remind`)."""
+    """The body of a request. The message contains the schema if the server does not enforce it, and in a
+    second try (`remind`)."""
     asked = request.with_complaint(complaint) if complaint else request
     messages = [dict(message) for message in asked.messages]
     if remind or dialect.answer_format in ("object", "text"):
@@ -81,7 +80,7 @@ def payload(
 
 
 def parse_completion(body: bytes) -> Completion:
-    """The first choice of a response. A refusal or a thought alone is an empty text."""
+    """Parses the first choice of a response. A refusal or a thought alone is an empty text."""
     content = parse_json(body)
     choice = next(iter(field(content, "choices", list) or ()), None)
     message = field(choice, "message", dict)
@@ -110,8 +109,8 @@ _PROMPT = re.compile(r"(\d{3,7}) (?:input )?(?:tokens )?(?:in|from|of) the (?:me
 
 
 def context_limit(message: str) -> tuple[int | None, int | None] | None:
-    """What a refusal says of the context and of the prompt, in tokens, each None where it does not; None if
-    the refusal is not about length."""
+    """Parses the context and prompt length of a refusal, in tokens, each None if not stated; None if the
+    refusal is not about length."""
     message = re.sub(r"(?<=\d),(?=\d)", "", message[:2000])
     if not _CONTEXT.search(message):
         return None
@@ -123,8 +122,8 @@ _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "schema", "gui
 
 
 def simpler_dialect(dialect: Dialect, message: str, *, is_probe: bool) -> Dialect | None:
-    """The dialect without what a server's `message` says it does not take; None if it says nothing of the
-    kind. To a probe any refusal is about form."""
+    """The dialect without what a server's `message` rejects; None if it names nothing of the kind. To a probe
+    any refusal is about form."""
     words = message.lower()
     formats = FORMATS[FORMATS.index(dialect.answer_format) + 1 :]
     if "max_completion_tokens" in words and dialect.tokens_field == "max_tokens":
@@ -138,14 +137,14 @@ def simpler_dialect(dialect: Dialect, message: str, *, is_probe: bool) -> Dialec
 
 
 MESSAGE_TOKENS = 8
-"""What a chat template puts around a message."""
+"""Tokens of a chat template around a message."""
 MARGIN = 1.02
 MOST = 8.0
-"""A server's count that is higher than so many times the estimate is not believed."""
+"""Greatest plausible ratio of a server's count to the estimate."""
 
 
 class TokenEstimate:
-    """Estimates by characters; `factor` grows by what servers count.
+    """Estimates tokens by characters; `factor` grows by what servers count.
 
     The first estimate holds for the tokenizers of today's models and for English with a small vocabulary of
     8,192 (2026-11-23); small vocabularies need half as many again for Cyrillic, which the first counts show.
@@ -155,15 +154,15 @@ class TokenEstimate:
         self.factor = 1.0
 
     def of_chat(self, messages: Sequence[Mapping[str, str]]) -> int:
-        """Tokens of a chat, with what its template adds."""
+        """Estimates the tokens of a chat, with its template."""
         return int(self.factor * sum(map(_message_tokens, messages))) + 1
 
     def believe(self, messages: Sequence[Mapping[str, str]], counted: int) -> int:
-        """A server's count of a chat; 0, as if it did not count, where it cannot be one."""
+        """Returns a server's count of a chat, or 0 if it is implausible."""
         return counted if counted <= MOST * sum(map(_message_tokens, messages)) else 0
 
     def learn(self, messages: Sequence[Mapping[str, str]], counted: int) -> None:
-        """Takes in that a server counted so many tokens of a chat."""
+        """Raises `factor` to a server's count of a chat's tokens."""
         self.factor = min(MOST, max(self.factor, MARGIN * counted / sum(map(_message_tokens, messages))))
 
 

@@ -1,4 +1,4 @@
-"""Writes answers that hold to a JSON schema, token by token with llguidance, side by side for many prompts.
+"""Generates answers under a JSON schema, token by token with llguidance, in batches of many prompts.
 
 Answers have no blanks between their parts, as those that are taught, and no control token stands in them.
 
@@ -27,14 +27,14 @@ from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge.engine import VOTE_TEMPERATURE
 
 FREE = '%llguidance {"no_forcing": true}'
-"""What the schema leaves no choice about may be cut into any tokens, as by vLLM's grammar: so the same model
-writes the same answers in both."""
+"""Text that the schema fixes may be cut into any tokens, as by vLLM's grammar: so the same model writes the
+same answers in both."""
 COMPACT: dict[str, Any] = {"whitespace_flexible": False}
 ESCAPES: dict[str, Any] = {"json_allow_general_unicode_escapes": True}
 """Any character may be escaped, as `JsonEscaper` does; llguidance before 1.8, which vLLM pins, escapes
 control characters alone."""
 MAX_CHARS = 1000
-"""Of a text in an answer."""
+"""Most characters of a text in an answer."""
 
 
 class JsonGrammar:
@@ -77,7 +77,7 @@ class JsonGrammar:
 
 
 def _bounded(schema: Any) -> Any:
-    """The schema with ends for what a weak model writes again and again: decimals and texts."""
+    """Bounds what a weak model repeats without end: decimals and texts."""
     if isinstance(schema, list):
         return [_bounded(each) for each in schema]
     if not isinstance(schema, Mapping):
@@ -89,7 +89,7 @@ def _bounded(schema: Any) -> Any:
 
 
 class JsonMatcher:
-    """What may follow in one answer."""
+    """The state of one answer: accepts and samples its next tokens."""
 
     def __init__(self, matcher: LLMatcher, chance: Random | None = None) -> None:
         self._matcher, self._chance = matcher, chance
@@ -99,11 +99,11 @@ class JsonMatcher:
         return self._matcher.is_stopped() and not self._matcher.is_error()
 
     def accepts(self, ids: Sequence[int]) -> bool:
-        """Whether tokens may follow, all of them; they are taken."""
+        """Appends tokens if all of them may follow; returns whether they may."""
         return self._matcher.try_consume_tokens(list(ids)) == len(ids)
 
     def take(self, logits: torch.Tensor) -> int | None:
-        """Take the likeliest of the tokens that may follow, or a sample of them, by `logits` of shape
+        """Appends the most probable of the tokens that may follow, or a sample of them, by `logits` of shape
         (vocabulary,); None where nothing may."""
         bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
         allowed = torch.from_numpy(np.unpackbits(bits, count=len(logits), bitorder="little")).bool()
@@ -122,12 +122,12 @@ class JsonMatcher:
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
 """Keys and values of each layer, of shape (1, heads, tokens, width)."""
 PLAIN_TOKENS = 16_384
-"""Tokens of prompts that are computed side by side where nothing can be shared."""
+"""Tokens of prompts in one batch where nothing can be shared."""
 
 
 def can_crop(model: Any) -> bool:
-    """Whether all layers of a causal language model keep the keys and values of every token: no sliding
-    windows, no recurrent states."""
+    """Returns whether all layers cache the keys and values of every token: no sliding windows, no recurrent
+    states."""
     layers = DynamicCache(config=model.config).layers
     return bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
 
@@ -142,8 +142,8 @@ def write_answers(
     pad: int,
     batch_bytes: int,
 ) -> tuple[list[list[int]], list[int]]:
-    """What is written behind each row under its matcher, up to the end or so many tokens; and how
-    many tokens of each row were computed. `pad` is any token."""
+    """Generates an answer for each row under its matcher, up to its end or so many tokens; returns the
+    answers' tokens and how many tokens of each row were computed. `pad` is any token."""
     written: list[list[int]] = [[] for _ in rows]
     computed = [len(row) for row in rows]
     order = sorted(range(len(rows)), key=lambda index: list(rows[index]))
@@ -212,7 +212,7 @@ def _shared(
 
 
 def _stack(model: Any, rows: list[Layers]) -> DynamicCache:
-    """One cache of several rows, padded at their beginning with zeros; their own are released layer by
+    """Stacks the caches of rows into one, padded at their beginning with zeros; releases their own layer by
     layer."""
     size = max(row[0][0].shape[2] for row in rows)
     cache = DynamicCache(config=model.config)
@@ -264,7 +264,7 @@ def _decode(
     max_tokens: Sequence[int],
     pad: int,
 ) -> list[list[int]]:
-    """Answers behind rows that are in the cache, with the logits of their first tokens."""
+    """Generates the answers of rows that are in the cache, with the logits of their first tokens."""
     device = logits.device
     mask = _mask(lengths, device)
     positions = torch.tensor(lengths, device=device)[:, None]

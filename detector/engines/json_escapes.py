@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge.reading import compact_json
 
 _LETTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
-"""What spells one character inside a string of JSON."""
+"""One character inside a string of JSON, escaped or not."""
 _PROBE = compact_json([" ".join(map(chr, range(33, 127))), "Aa  Bb", {"a": 0.05}])
 
 
@@ -29,14 +29,13 @@ _FAMILIES = re.compile(
     r"|\](?=~)"  # MiniMax
     r"|\|(?=[A-Z]{2,20}\|)"  # Persimmon, Fuyu
 )
-"""The first character of every chat control token that is known of any family of models; placeholders of
-masking, such as ``[EMAIL_1]``, stay as they are."""
+"""The first character of every chat control token of any known family of models; placeholders of masking,
+such as ``[EMAIL_1]``, stay as they are."""
 
 
 def escape_control_tokens(text: str) -> str:
-    """Return `text`, compact JSON, escaped for a model whose tokenizer is not at hand: no control token of
-    any known family stands in it. None of these characters can begin so outside of a string, nor follow a
-    backslash."""
+    """Escapes compact JSON for a model whose tokenizer is not at hand: no control token of any known family
+    stands in it. None of these characters can begin so outside of a string, nor follow a backslash."""
     return _FAMILIES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -64,7 +63,7 @@ class JsonEscaper:
             )
 
     def __call__(self, text: str) -> str:
-        """Return `text`, compact JSON or the beginning of some, escaped so that it is safe."""
+        """Escapes compact JSON, or the beginning of some."""
         safe = self._break(text)
         if self.lossless or text.isascii() or self._round_trips(safe):
             return safe
@@ -82,7 +81,7 @@ class JsonEscaper:
 
     @cached_property
     def lossless(self) -> bool:
-        """Whether any text comes back from its tokens as it was: bytes, and nothing normalised."""
+        """True if every text survives the round trip: a tokenizer of bytes without normalisation."""
         kinds = json.dumps([self._parts.get("pre_tokenizer"), self._parts.get("decoder")])
         return self._parts.get("normalizer") is None and "ByteLevel" in kinds
 
@@ -92,7 +91,7 @@ class JsonEscaper:
         return str(back).lstrip(" ") == text.lstrip(" ")
 
     def _break(self, text: str) -> str:
-        """`text` with the first letter of each control token in it escaped."""
+        """Escapes the first letter of each control token in `text`."""
         positions = [m.start() for m in self._begin.finditer(text) if text.startswith(self._marks, m.start())]
         if not positions:
             return text

@@ -35,7 +35,7 @@ from dialint.detector.judge.reading import compact_json
 
 PREFIX = "dialint:judge:"
 KEEP_S = 90 * 86_400
-"""An answer that nobody has asked for again in this time is forgotten by Redis."""
+"""Seconds after which Redis forgets an answer that was not read."""
 PASSWORD_VARIABLE = "DIALINT_REDIS_PASSWORD"
 REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 TIMEOUT_S = 10.0
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None = None) -> JudgeEngine:
-    """The engine of ``config.judge``, ready to be asked; of several models of a server all, as one.
+    """Opens the engine of ``config.judge``; of several models of a server all, as one.
 
     Raises:
         ConfigError: a folder or server that is no judge, a missing extra, a missing key; E_PLUGIN, a package
@@ -72,7 +72,7 @@ def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None =
 
 
 class JudgePanel:
-    """Several judges as one: the votes on a question go to them in turn, a second look to the first.
+    """Several judges as one: the votes on a question go to them in turn, a second reading to the first.
 
     A judge that is gone stops the job, as a single one does.
     """
@@ -94,7 +94,7 @@ class JudgePanel:
         return text
 
     def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Return the reply to each request of the judge whose vote it is; raises as its judges do."""
+        """Returns the reply to each request, from the judge whose vote it is; raises as its judges do."""
         replies: dict[int, JudgeReply] = {}
         for number, judge in enumerate(self.judges):
             own = [n for n, request in enumerate(requests) if request.vote % len(self.judges) == number]
@@ -142,7 +142,7 @@ class _SqliteAnswers:
 
 
 class _RedisAnswers:
-    """The same on a server."""
+    """Texts by the hash of their question, on a Redis server."""
 
     def __init__(self, url: str) -> None:
         require_library("redis", "--judge-cache redis:")
@@ -181,8 +181,8 @@ class _RedisAnswers:
 
 
 class CachedJudge:
-    """A judge whose usable answers are kept at `where`, a file of SQLite or the URL of a Redis server. An
-    answer that was kept has no tokens and no seconds."""
+    """A judge whose usable answers are stored at `where`, a file of SQLite or the URL of a Redis server. A
+    stored answer has no tokens and no seconds."""
 
     def __init__(self, judge: JudgeEngine, where: str) -> None:
         """
@@ -213,8 +213,8 @@ class CachedJudge:
         return self.judge.spell(text)
 
     def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Return the kept or the judge's reply to each request; raises as the judge does, and WorldError
-        (E_JUDGE_CACHE) where the cache is gone."""
+        """Returns the stored or the judge's reply to each request; raises as the judge does, and WorldError
+        (E_JUDGE_CACHE) if the cache is gone."""
         keys = [self._key(request) for request in requests]
         kept = self._try(lambda: self._answers.read(keys))
         usable = {
@@ -238,7 +238,7 @@ class CachedJudge:
         return hashlib.sha256(compact_json(parts).encode("utf-8", "replace")).hexdigest()
 
     def _try(self, step: Callable[[], T]) -> T:
-        """Return what a step on the cache returns; raises as the class says."""
+        """Runs a step on the cache; raises as the class says."""
         try:
             return step()
         except self._answers.failures as error:

@@ -1,4 +1,4 @@
-"""What a server must know about the folder of a judge: its base, and the shape of its adapter.
+"""Reads what a server needs to know of a judge's folder: its base, and the shape of its adapter.
 
 Every file is verified against the manifest before a server gets the folder. Whether the tensors fit the base
 is left to the server, so neither torch nor peft is needed here.
@@ -17,16 +17,16 @@ PLAIN_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'Answer: ' }}{% endif %}"
 )
-"""For bases that have no chat template: the words alone."""
+"""Chat template of bases without one: the words alone."""
 STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
 """vLLM's configuration that holds answers to their schema without blanks between parts, as they are
 taught."""
 
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""What vLLM takes as the greatest rank of adapters."""
+"""Values of vLLM's option for the greatest rank of adapters."""
 
 NO_JUDGES = {"reward": Message("reward model"), "scanner adapter": Message("scanner's adapter")}
-"""Kinds of sealed folders that are no judges, and what they are."""
+"""Kinds of sealed folders that are no judges, with their names in messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class JudgeFolder:
 
 
 def read_judge(folder: Path) -> JudgeFolder:
-    """The judge in `folder`, every byte of it verified.
+    """Reads the judge in `folder`, after verifying every byte of it.
 
     Raises:
         ConfigError: E_JUDGE, there is none, or it is damaged; E_ADAPTER, no server can load its adapter.
@@ -93,7 +93,7 @@ def read_judge(folder: Path) -> JudgeFolder:
 
 
 def resolve_model(model: str, expected_sha256: str = "") -> str:
-    """What a server is told to load: the absolute path of a folder or of a model that ships, else `model`,
+    """The model argument of a server: the absolute path of a folder or of a model that ships, else `model`,
     which is a name on a hub.
 
     Raises:
@@ -118,7 +118,7 @@ def resolve_model(model: str, expected_sha256: str = "") -> str:
 
 
 def context_of(model: str) -> int | None:
-    """Tokens of a model's context, from its folder; None where that does not say it."""
+    """Tokens of a model's context, from its folder; None if unknown."""
     config = read_object(Path(model) / "config.json") or {}
     config = config.get("text_config") or config
     size = config.get("max_position_embeddings") if isinstance(config, dict) else None
@@ -126,7 +126,7 @@ def context_of(model: str) -> int | None:
 
 
 def has_chat_template(model: str) -> bool:
-    """Whether a model's folder has a chat template; a name on a hub is taken to have one."""
+    """Returns whether a model's folder has a chat template; a name on a hub is assumed to have one."""
     folder = Path(model)
     if not folder.is_dir() or (folder / CHAT_TEMPLATE).exists():
         return True

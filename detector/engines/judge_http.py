@@ -57,23 +57,24 @@ from dialint.detector.judge.engine import (
 from dialint.detector.tracing import span
 
 DEFAULT_CONTEXT = 32_768
-"""Where the server does not say: it refuses a prompt that is too long, and is asked in smaller parts then."""
+"""Context if the server states none: it refuses a prompt that is too long, and gets smaller parts then."""
 MAX_CHARS_PER_TOKEN = 8
-"""A server that counts fewer tokens has read only a part of the prompt, as some do without a word."""
+"""A server that counts fewer tokens has silently truncated the prompt, as some do."""
 MIN_CONTEXT = 1000
-"""Fewer tokens are no context, but a server that does not count."""
+"""Least plausible count of tokens: below it the server does not count."""
 MAX_NAMES = 5
 RETRIES_ALONE = 2
-"""Of a request that had no answer beside others: the server may die between two of them."""
+"""Tries of a request by itself after it had no answer beside others: the server may die between two of
+them."""
 PAUSE_S = 0.5
-"""Between questions whether the server is back."""
+"""Seconds between checks that the server is back."""
 
 T = TypeVar("T")
 
 
 @dataclass
 class _Pending:
-    """A request on its way to a reply, which holds what it cost so far; `is_done`: it is the reply."""
+    """A pending request, and its reply with its costs so far; `is_done`: the reply is final."""
 
     request: JudgeRequest
     max_tokens: int
@@ -87,8 +88,8 @@ class _Pending:
 
 
 class HttpJudge:
-    """A judge on a server, ready to be asked; opening it asks the server one short question. May be used by
-    one thread at a time."""
+    """A judge on a server; opening it sends the server one short request. May be used by one thread at a
+    time."""
 
     def __init__(self, url: str, config: JudgeConfig) -> None:
         """
@@ -127,8 +128,7 @@ class HttpJudge:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the server's URL, the model's name and what the server says that it is, and the form of
-        requests."""
+        """Hash of the server's URL, the model's name and description, and the form of requests."""
         parts = [self._address.url, self._model, self._root, self._first_dialect.answer_format]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -206,7 +206,8 @@ class HttpJudge:
         self._context = min(self._context or context, context)
 
     async def _probe(self) -> None:
-        """The short question. It holds no word of a dialogue, so that what the server says may be shown."""
+        """Sends the short request. It contains no word of a dialogue, so that the server's message may be
+        shown."""
         try:
             completion = await self._complete(PROBE, PROBE.max_tokens, again=False)
         except RequestRefused as refusal:
@@ -245,8 +246,8 @@ class HttpJudge:
         pending.finish(failure="E_SERVER")
 
     async def _wait_for_server(self, since_s: float) -> None:
-        """Asks the short question until the server has answered anything that was sent since then: what it
-        took before may still be answered by one that takes nothing more."""
+        """Sends the short request until the server has answered anything that was sent since then: earlier
+        requests may still be answered by a server that accepts no new ones."""
         end_s = time.monotonic() + self._outage_s
         while self._answered_s < since_s:
             reason = "no answer in time"
@@ -268,7 +269,8 @@ class HttpJudge:
         self._is_up.set()
 
     async def _send(self, pending: _Pending) -> None:
-        """One request; again with more room or with the schema in words if the answer does not fit it."""
+        """Sends one request; again with more room or with the schema in words if the answer does not fit
+        it."""
         request = pending.request
         size = sum(len(message["content"]) for message in request.messages)
         while True:
@@ -305,8 +307,8 @@ class HttpJudge:
                 pending.max_tokens = 2 * request.max_tokens
 
     async def _is_given_up(self, pending: _Pending, refusal: RequestRefused) -> bool:
-        """Whether a refused request is a failure; if not, its prompt fits the context with a shorter answer,
-        for which `pending` has room now. Raises as `_probe` where the server refuses everything."""
+        """Handles a refused request; returns whether it failed. If not, its prompt fits the context with a
+        shorter answer, to which `pending` is changed. Raises as `_probe` if the server refuses everything."""
         limit = context_limit(refusal.words) if refusal.status in (400, 413, 422) else None
         if limit is None:
             await self._probe()
@@ -333,8 +335,8 @@ class HttpJudge:
     async def _complete(
         self, request: JudgeRequest, max_tokens: int, *, again: bool, complaint: str = ""
     ) -> Completion:
-        """A completion; what the server does not take is left out from then on. A second try (`again`) has
-        the schema in words and what was wrong with the first.
+        """Requests a completion; what the server does not support is left out from then on. A second try
+        (`again`) contains the schema and the fault of the first.
 
         Raises:
             NoAnswer: worth another try.
@@ -362,7 +364,7 @@ class HttpJudge:
                     self._dialect = simpler
 
     def _span_attributes(self, max_tokens: int) -> dict[str, str | int]:
-        """As of OpenTelemetry's conventions for GenAI clients; no text of the question."""
+        """Attributes by OpenTelemetry's conventions for GenAI clients; no text of the prompt."""
         return {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": "openai",
@@ -378,7 +380,7 @@ class HttpJudge:
         return body
 
     def _config_error(self, refusal: RequestRefused, *, safe: bool) -> ConfigError:
-        """What the user can do about a refusal of everything. `safe`: the server's words may be shown."""
+        """The error for a server that refuses everything. `safe`: the server's message may be shown."""
         where, status = self._address.url, refusal.status
         if status in (401, 403):
             done = "is refused: is it this server's?" if self._has_key else "is missing"
@@ -409,7 +411,6 @@ def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | Non
 
 
 def _list_names(names: Iterable[str]) -> str:
-    """Some of the server's models, in one line."""
     listed = sorted(repr(name[:60]) for name in names)
     more = f" and {len(listed) - MAX_NAMES} more" if len(listed) > MAX_NAMES else ""
     return ", ".join(listed[:MAX_NAMES]) + more

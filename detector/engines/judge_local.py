@@ -103,7 +103,7 @@ class LocalJudge:
         return self.grammar.matcher(request.schema, seed)
 
     def close(self) -> None:
-        """Nothing is held but memory."""
+        """Does nothing: only memory is held."""
 
     @property
     def has_adapter(self) -> bool:
@@ -134,7 +134,7 @@ class LocalJudge:
 
     @cached_property
     def grammar(self) -> JsonGrammar:
-        """Compiles the schemas of answers, which end with any token with which the base ends one."""
+        """The grammar of answers, which end with any end token of the base."""
         ends = self.model.generation_config.eos_token_id
         stops = {self.prompt.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
         n_logits = self._bare.config.get_text_config().vocab_size
@@ -142,8 +142,7 @@ class LocalJudge:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """The model in evaluation, without gradients, with attention that reads caches; as it was
-        afterwards."""
+        """Sets evaluation mode without gradients, and attention that reads caches; restores both."""
         bare = self._bare
         training, before = self.model.training, bare.config._attn_implementation
         self.model.eval()
@@ -159,8 +158,8 @@ class LocalJudge:
 def load_judge(
     model: str, *, device: str = "cpu", bf16: bool = False, context: int | None = None
 ) -> LocalJudge:
-    """The judge in a model folder, or a base by its name. `context` is the model's, answers included; without
-    it what a judge was trained with, or what a base has, within limits.
+    """Loads the judge in a model folder, or a base by its name. `context` is the model's, answers included;
+    without it that of a judge's training, or a base's own within limits.
 
     Raises:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE; E_OPTION, a context that the model does not have.

@@ -30,7 +30,7 @@ from dialint.detector.judge.prompt import Reader
 from dialint.detector.taxonomy import Detail, Taxonomy
 
 MAX_PROMPT_TOKENS = 8192
-"""Where nothing else is said."""
+"""Default limit of a prompt."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class JudgePrompt:
         return cls(tokenizer, spelling, detail, max_tokens, tuple(codes))
 
     def reader(self, taxonomy: Taxonomy) -> Reader:
-        """Makes the questions about dialogues that fit."""
+        """Makes a reader, whose questions about dialogues fit this prompt."""
         return Reader(
             taxonomy=taxonomy,
             max_tokens=self.max_tokens,
@@ -86,13 +86,13 @@ class JudgePrompt:
         return len(self.of_chat(messages))
 
     def fold(self, messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-        """The messages as the chat template shows them: system and user in one where it has no system."""
+        """Joins system and user message if the chat template shows no system message."""
         own = [dict(message) for message in messages]
         return own if self.shows_system else _fold_system(own)
 
     @cached_property
     def shows_system(self) -> bool:
-        """Whether the chat template shows a system message: some refuse it, some leave it out.
+        """True if the chat template shows a system message: some refuse it, some leave it out.
 
         Raises:
             ConfigError: E_BASE, the template takes no question at all.

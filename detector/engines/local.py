@@ -24,7 +24,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 
 class LocalEngine:
-    """Length-sorted windows in rows of about `row_tokens` tokens, one forward pass a row."""
+    """Runs length-sorted windows in rows of about `row_tokens` tokens, one forward pass a row."""
 
     def __init__(
         self, model: ScanModel, precision: Precision = "auto", row_tokens: int = 4096, device: str = "auto"
@@ -36,7 +36,7 @@ class LocalEngine:
         self.on_row: Callable[[], None] = lambda: None
         """Called before each forward pass of `scan`."""
         self.n_tokens = 0
-        """Tokens that went into the model."""
+        """Tokens that the model computed."""
 
     @property
     def fingerprint(self) -> str:
@@ -69,7 +69,7 @@ class LocalEngine:
 
 
 def fill_rows(sizes: Sequence[int], row_tokens: int) -> list[list[int]]:
-    """Places of windows, of `sizes` in tokens, that go through the model together, longest first."""
+    """Groups windows, of `sizes` in tokens, into rows, longest first; returns their indices."""
     rows: list[list[int]] = []
     room = 0
     for position in sorted(range(len(sizes)), key=lambda position: -sizes[position]):
@@ -82,14 +82,14 @@ def fill_rows(sizes: Sequence[int], row_tokens: int) -> list[list[int]]:
 
 
 def pack_windows(windows: Sequence[Rendered]) -> packed.PackedRow:
-    """The windows laid end to end, with their tokens' history where the renderer tells it."""
+    """Packs the windows into one row, with their tokens' history if the renderer states it."""
     return packed.pack([window.ids for window in windows], 0, [window.word_kinds for window in windows])
 
 
 @dataclass(frozen=True)
 class HeadPositions:
-    """Where in a packed row the heads read: slots, and evidence tokens (with how many belong to each slot),
-    each in window order."""
+    """Positions in a packed row that the heads read: slots, and evidence tokens (with how many belong to each
+    slot), each in window order."""
 
     slots: list[int]
     tokens: list[int]
@@ -97,7 +97,7 @@ class HeadPositions:
 
 
 def head_positions(windows: Sequence[Rendered], row: packed.PackedRow) -> HeadPositions:
-    """The rows of the hidden states that matter."""
+    """The positions of the windows of a packed row."""
     positions = HeadPositions([], [], [])
     for window, start in zip(windows, row.bounds.tolist(), strict=False):
         for slot in window.slots:
@@ -124,7 +124,7 @@ def read_heads(
 
 
 def resolve_device(wanted: str) -> str:
-    """The device that `wanted` names; auto is a GPU where there is one.
+    """Validates a device; auto is a GPU if there is one.
 
     Raises:
         ConfigError: E_DEVICE, no such device.
@@ -140,8 +140,8 @@ def resolve_device(wanted: str) -> str:
 
 
 def resolve_precision(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
-    """bf16 where the hardware computes it, fp32 elsewhere. fp32 rows differ by about 1e-6 with their
-    neighbours, bf16 rows not at all (measured 2026-11-20 on a CPU with AVX512-BF16)."""
+    """Resolves auto: bf16 where the hardware computes it, fp32 elsewhere. fp32 rows differ by about 1e-6 with
+    their neighbours, bf16 rows not at all (measured 2026-11-20 on a CPU with AVX512-BF16)."""
     if wanted != "auto":
         return wanted
     if device.type == "cuda":
@@ -151,7 +151,7 @@ def resolve_precision(wanted: Precision, device: torch.device) -> Literal["fp32"
 
 
 def load_engine(release: Release, precision: Precision, device: str) -> LocalEngine:
-    """The engine for a verified release.
+    """Loads the engine of a verified release.
 
     Raises:
         ReleaseRefused: configuration, weights and tokenizer do not fit together, or packed attention

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CONNECT_S = 10.0
 RETRIES = 3
-"""Tries after the first one: about 3 s of waiting where the server names no time."""
+"""Tries after the first one: about 3 s of waiting if the server states no time."""
 TRANSIENT = {408, 409, 429}
-"""Answers that are tried again, beside those of the server's own failures, 500 and above."""
+"""Statuses that are retried, beside 500 and above."""
 SENT_HEADERS = frozenset(
     ("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent")
 )
 """openai's client adds others, some from environment variables of its own; servers get none of them."""
 MAX_BODY_BYTES = 64 * 2**20
-"""Of a response."""
+"""Greatest size of a response."""
 MAX_COUNT = 10**9
-"""Of tokens; more is no count."""
+"""Greatest plausible number of tokens."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Address:
 
     @property
     def root_url(self) -> str:
-        """Where servers have what OpenAI's interface has not, such as ``/health``: beside ``/v1``."""
+        """The base of URLs beside OpenAI's ``/v1``, such as ``/health``."""
         return re.sub(r"/v1$", "", self.url)
 
 
@@ -119,7 +119,7 @@ def client_options(address: Address, key: str | None, timeout_s: float) -> dict[
 
 
 def _connection_reason(error: Exception) -> str:
-    """Why openai's client had no complete response, safe to show."""
+    """The reason why openai's client got no complete response, safe to show."""
     cause = error.__cause__
     if isinstance(cause, httpx2.ConnectTimeout):
         return "no connection in time"
@@ -135,11 +135,11 @@ def _connection_reason(error: Exception) -> str:
 
 
 class NoAnswer(Exception):
-    """No answer after all tries of the client; another one may have one later. The text is safe to show."""
+    """The client got no answer after all tries; a later request may get one. The text is safe to show."""
 
 
 class RequestRefused(Exception):
-    """The same request would be refused again. `words` are the server's own, which may quote the prompt."""
+    """The server refuses the request and would again. `words` are its message, which may quote the prompt."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(status)
@@ -147,7 +147,7 @@ class RequestRefused(Exception):
 
 
 async def send_request(client: openai.AsyncOpenAI, method: str, url: str, **options: Any) -> bytes:
-    """The body of a success.
+    """Sends a request and returns the body of the response.
 
     Raises:
         NoAnswer: there is none after all tries of the client.
@@ -171,7 +171,7 @@ async def send_request(client: openai.AsyncOpenAI, method: str, url: str, **opti
 
 
 def run_in_thread(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` in a thread of its own, so that it works within another event loop (a notebook's), and so
+    """Runs `work` in a thread of its own, so that it works within another event loop (a notebook's), and so
     that a signal, whose handler runs in the caller's thread, ends it at once."""
     outcome: Future[T] = Future()
     task = loop.create_task(work)
@@ -226,7 +226,7 @@ class _BoundedClient(httpx2.AsyncClient):
 
 
 def parse_json(body: bytes) -> Any:
-    """The value of a body; None if it is no JSON or has a number that is not finite."""
+    """Decodes a body; None if it is no JSON or has a number that is not finite."""
     try:
         return from_json(body, allow_inf_nan=False)
     except ValueError:
@@ -270,8 +270,8 @@ def parse_models(body: bytes) -> list[ModelCard]:
 
 
 def parse_error(body: bytes) -> str:
-    """A server's own words for an error, empty if there are none. They may quote the prompt: never show them
-    for a dialogue."""
+    """Parses a server's error message, empty if there is none. It may quote the prompt: never show it for a
+    dialogue."""
     content = parse_json(body)
     if not isinstance(content, dict):
         return ""

@@ -120,8 +120,8 @@ def _validated_heads(release: Release, weights: Mapping[str, Array]) -> tuple[st
 
 
 def _declare(name: str, array: Array) -> Any:
-    """Return a weight without its numbers, which the session is handed as they are: copied into the graph
-    they took .2 s and 180 MB."""
+    """Declares a weight without its numbers, which are passed to the session: copied into the graph they took
+    .2 s and 180 MB."""
     from onnx import TensorProto
 
     tensor = TensorProto(

@@ -52,7 +52,7 @@ class PackedRow:
 def pack(
     windows: Sequence[Sequence[int]], prefix: int, word_kinds: Sequence[Sequence[int]] = ()
 ) -> PackedRow:
-    """Lay `windows` end to end; their first `prefix` tokens, the same in all, are kept once.
+    """Lays `windows` end to end; their first `prefix` tokens, the same in all, are stored once.
 
     `word_kinds` holds the tokens' history, window by window, or nothing where the model is not told.
     """
@@ -73,8 +73,8 @@ def pack(
 
 @dataclass(frozen=True)
 class _AttentionOptions:
-    """How a layer attends: `sees` the last so many tokens, None all; `cap` bounds scores; `fused` in one
-    kernel, which knows neither."""
+    """Attention of a layer: `sees` the last so many tokens, None all; `cap` bounds scores; `fused` in one
+    kernel, which supports neither."""
 
     causal: bool
     scaling: float | None
@@ -131,7 +131,7 @@ def attention(
 
 
 def _has_varlen(query: torch.Tensor) -> bool:
-    """Whether one kernel computes all windows: FlashAttention, on CUDA in 16 bits, heads of up to 256."""
+    """Returns whether FlashAttention computes all windows: on CUDA, in 16 bits, heads of up to 256."""
     return query.is_cuda and query.dtype in (torch.bfloat16, torch.float16) and query.shape[-1] <= 256
 
 
@@ -176,7 +176,7 @@ def _window(
 
 
 def _learns_in_16_bits(query: torch.Tensor) -> bool:
-    """Where plain matrix products beat the fused kernel: with a gradient, in bf16, on a CPU."""
+    """Returns whether plain matrix products beat the fused kernel: with a gradient, in bf16, on a CPU."""
     low = query.dtype != torch.float32 or torch.is_autocast_enabled("cpu")
     return low and query.requires_grad and query.device.type == "cpu"
 
@@ -204,7 +204,7 @@ def _multiply(
 
 
 def _validate_options(causal: bool, sees: int | None, longest: int, options: dict[str, Any]) -> None:
-    """Of what models ask for, only `dropout` and bookkeeping may be left undone."""
+    """Refuses options other than `dropout` and bookkeeping, which may be ignored."""
     for name in ("s_aux", "position_bias"):
         if options.get(name) is not None:
             raise PackingUnsupported(f"packed attention has no {name}")
@@ -213,7 +213,7 @@ def _validate_options(causal: bool, sees: int | None, longest: int, options: dic
 
 
 def no_mask(*_: Any, **__: Any) -> None:
-    """The bounds say who sees whom; transformers need not build a mask."""
+    """Builds no mask: the bounds of windows replace it."""
 
 
 AttentionInterface.register(NAME, attention)
@@ -232,14 +232,15 @@ CONFIG_ERRORS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, StrictDataclassError,
     TypeError, ValueError,
 )  # fmt: skip
-"""What transformers and torch raise for a configuration that makes no sense."""
+"""Exceptions of transformers and torch for an invalid configuration."""
 
 
 def equivalence_error(
     backbone: PreTrainedModel, longest: int, shared: int = SHARED, first_position: int = 0
 ) -> str | None:
-    """Why packed attention does not compute what `backbone` computes by itself, in windows of up to `longest`
-    tokens of which the first `shared` stand once; None where it does. The backbone comes back as it was."""
+    """Compares packed attention with the backbone's own, in windows of up to `longest` tokens of which the
+    first `shared` stand once. Returns a message if they differ, else None. The backbone comes back as it
+    was."""
     kind = backbone.config.model_type
     limit = getattr(backbone.config, "max_position_embeddings", None)
     if isinstance(limit, int) and 0 < limit < longest + first_position:
@@ -294,7 +295,7 @@ def _windows(backbone: PreTrainedModel) -> list[list[int]]:
 
 @contextmanager
 def _attending(backbone: PreTrainedModel, attention: str) -> Iterator[None]:
-    """In evaluation mode with another attention; the backbone comes back as it was."""
+    """Sets evaluation mode and another attention; restores both."""
     training, before = backbone.training, backbone.config._attn_implementation
     backbone.eval()  # type: ignore[no-untyped-call]
     backbone.set_attn_implementation(attention)

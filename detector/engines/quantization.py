@@ -1,6 +1,6 @@
-"""Weights in few bits: which bases have them, how bitsandbytes quantizes for training and serving, and how a
-release stores its weights: bf16 or int8 rows, as plain safetensors; heads, and whatever is no part of the
-backbone, in fp32.
+"""Quantized weights: detects them in bases, quantizes by bitsandbytes for training and serving, and encodes a
+release's weights: bf16 or int8 rows, as plain safetensors; heads, and whatever is no part of the backbone, in
+fp32.
 
 Training copies weights by name, which needs a base in 16 bits or more, or a release. A base that is stored in
 fewer can be served, and with bitsandbytes' 4 bits be trained by an adapter; all else is refused by name.
@@ -27,7 +27,7 @@ FEW_BITS = frozenset(("F8_E4M3", "F8_E5M2", "I8", "U8"))
 
 
 def quantization_method(folder: Path) -> Literal["bitsandbytes", "fp8"] | None:
-    """How a base's weights are stored in fewer than 16 bits, None if they are not.
+    """The method by which a base's weights are stored in fewer than 16 bits, None if they are not.
 
     Raises:
         ConfigError: E_BASE, in a way that is not supported, or nothing that can be read.
@@ -52,7 +52,7 @@ def quantization_method(folder: Path) -> Literal["bitsandbytes", "fp8"] | None:
 
 
 def iter_headers(folder: Path) -> Iterator[tuple[str, Any]]:
-    """Name of each weight of a base, and what its file's header says of it.
+    """Name and header of each weight of a base.
 
     Raises:
         ConfigError: E_BASE, a file that is no safetensors.
@@ -116,7 +116,7 @@ def nf4_config(kind: str) -> Any:
 
 
 def keep_gradients(model: torch.nn.Module, *, served: bool = False) -> None:
-    """Keep bitsandbytes from repacking 4-bit weights for a kernel that has no gradient.
+    """Keeps bitsandbytes from repacking 4-bit weights for a kernel that has no gradient.
 
     On CPUs with AVX512-BF16 any pass without gradients in evaluation mode repacks them, and training goes on
     without an error and without the gradients of all layers below (bitsandbytes 0.50.2). What is only
@@ -130,7 +130,7 @@ def keep_gradients(model: torch.nn.Module, *, served: bool = False) -> None:
 
 
 def quantize_linear_layers(model: Any, device: str) -> Any:
-    """Quantize a model's linear layers to 4 bits on `device`, as `load_base_model` loads them.
+    """Quantizes a model's linear layers to 4 bits on `device`, as `load_base_model` loads them.
 
     Raises:
         ConfigError: E_EXTRA, bitsandbytes is not installed.

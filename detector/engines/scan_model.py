@@ -19,8 +19,8 @@ from dialint.detector.render import N_KINDS
 
 
 class ScanModel(nn.Module):
-    """`backbone` gives hidden states; `slot_head` and `token_head`, each of shape (codes, hidden), read them.
-    With `history` a learnt vector for each token's history is added to its embedding."""
+    """A backbone, and linear heads for slots and tokens, each of shape (codes, hidden), over its hidden
+    states. With `history` a learned vector for each token's history is added to its embedding."""
 
     def __init__(self, backbone: PreTrainedModel, n_codes: int, history: bool = False) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class ScanModel(nn.Module):
 
     @property
     def first_position(self) -> int:
-        """Where the backbone starts to count: after the padding's position in RoBERTa's family."""
+        """The backbone's first position: behind that of padding in RoBERTa's family."""
         for name, module in self.backbone.named_modules():
             if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
                 return 0 if module.padding_idx is None else module.padding_idx + 1
@@ -66,7 +66,7 @@ class ScanModel(nn.Module):
         return at_slot + means, of_tokens + at_slot.repeat_interleave(counts, dim=0)
 
     def inputs(self, ids: torch.Tensor, word_kinds: torch.Tensor | None) -> dict[str, torch.Tensor]:
-        """What the backbone is called with, for token ids and their history of one shape."""
+        """Arguments of the backbone for token ids and their history, of the same shape."""
         if self.history is None or word_kinds is None:
             return {"input_ids": ids}
         embedded = self.backbone.get_input_embeddings()(ids)
@@ -81,8 +81,8 @@ def mean_by_slot(tokens: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
 
 
 def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:
-    """An uninitialised backbone of the given shape in fp32, with packed attention, whatever type its weights
-    were saved in. Never runs remote code."""
+    """Builds an uninitialised backbone in fp32, with packed attention, whatever type its weights were saved
+    in. Never runs remote code."""
     kind = config["model_type"]
     shape: PretrainedConfig = AutoConfig.for_model(
         kind, **{k: v for k, v in config.items() if k != "model_type"}
@@ -95,8 +95,8 @@ def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:
 
 
 def check_equivalence(model: ScanModel, context_tokens: int) -> None:
-    """Refuse a model that computes other hidden states packed than by itself. `context_tokens` is the longest
-    window it will ever see. The model comes back as it was.
+    """Refuses a model that computes other hidden states packed than by itself. `context_tokens` is the
+    longest window it will ever see. The model comes back as it was.
 
     Raises:
         ReleaseRefused: the hidden states differ, or the model cannot run packed or that far.

@@ -1,4 +1,4 @@
-"""Logs inside of zip archives and Excel workbooks.
+"""Reads logs inside of zip archives and Excel workbooks.
 
 The members of an archive whose endings are those of logs are read in order; others, such as pictures, are
 left out. Refused are names that lead out of the archive, links, encrypted members, archives within archives
@@ -40,7 +40,7 @@ _NO_LOG = re.compile(
 ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
 MAX_MEMBERS = 200
 MAX_BYTES, MAX_WORKBOOK_BYTES = 4_000_000_000, 300_000_000
-"""Bytes that an archive may expand to; the texts of a workbook are held in memory."""
+"""Bytes that an archive, and a workbook, whose texts are held in memory, may expand to."""
 MAX_RATIO, RATIO_FROM_BYTES = 200, 1 << 20
 _FORMULA = re.compile(rb"<(?:\w{1,20}:)?f[\s/>]")
 _MERGED = re.compile(rb'<(?:\w{1,20}:)?mergeCell\s+ref="([A-Z]{1,3})(\d{1,7}):[A-Z]{1,3}(\d{1,7})"')
@@ -50,13 +50,13 @@ Write = Callable[[IO[bytes]], None]
 
 
 def is_log(name: str) -> bool:
-    """Whether a file of this name may be a log."""
+    """Returns whether a file of this name may be a log."""
     bare = re.sub(r"\.(?:gz|zst)$", "", PurePosixPath(name).name.lower())
     return bare.endswith(LOGS) and not (is_beside(name) or _NO_LOG.fullmatch(bare))
 
 
 def is_beside(name: str) -> bool:
-    """Whether a file is a hidden one, or one that a job writes beside its output: not worth a mention."""
+    """Returns whether a file is hidden, or one that a job writes beside its output."""
     parts = re.split(r"[/\\]", name)
     return name.endswith(BESIDE) or parts[0] == "__MACOSX" or any(part.startswith(".") for part in parts)
 
@@ -130,7 +130,7 @@ def _check_size(name: str, path: Path, members: list[zipfile.ZipInfo], kind: str
 
 
 def _check_member(name: str, info: zipfile.ZipInfo) -> bool:
-    """Whether a member is a log; the unsafe ones are refused, whatever they are."""
+    """Returns whether a member is a log; refuses unsafe ones of any kind."""
     parts = re.split(r"[/\\]", info.filename)
     is_link = stat.S_ISLNK(info.external_attr >> 16)
     if is_link or ".." in parts or parts[0] == "" or re.match(r"[A-Za-z]:", info.filename):

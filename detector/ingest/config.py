@@ -1,4 +1,4 @@
-"""How logs are read; every field but the limits is an option of `dialint score`.
+"""Options of reading logs; every field but the limits is an option of `dialint score`.
 
 Only settings: nothing here opens a log, but a mapping file is read with the options.
 """
@@ -29,7 +29,7 @@ OPTIONS = {"fields": "--column", "roles": "--role", "privacy": "--privacy"}
 
 @dataclass(frozen=True)
 class ReadConfig:
-    """How logs are read, and the limits on their size."""
+    """Options of reading logs, and the limits on their size."""
 
     format: Annotated[str, Parameter(name="--input-format")] = "auto"
     """Format of the logs; `auto` recognises each file by its content. A file of Python (.py) reads them by
@@ -89,7 +89,7 @@ class ReadConfig:
     """Bytes a JSON file may have that can only be read as a whole (E_LINE_SIZE)."""
 
     max_ratio: FloatLimit = 200.0
-    """How many times its size a compressed or Parquet file may expand, once past a megabyte
+    """Greatest ratio of the expanded to the stored size of a compressed or Parquet file, from a megabyte on
     (E_EXPANSION)."""
 
     max_expanded_bytes: IntLimit = 100_000_000_000

@@ -41,7 +41,7 @@ LONGEST_NAME = 80
 LONG_TEXT = 12
 """Least mean number of characters of message texts."""
 RECIPIENTS = frozenset(("recipient", "receiver", "to", "recipients"))
-"""Keys of who is spoken to."""
+"""Keys that hold the recipient of a message."""
 GUIDELINES = ("guideline", "policy", "policies", "instruction", "prompt", "knowledge", "richtlinie")
 """Parts of keys of texts for agents, whose own keys name nobody."""
 ORDER = (
@@ -87,7 +87,7 @@ class Guess:
 
 
 def guess_meanings(records: Sequence[Any], config: ReadConfig) -> Guess:
-    """Guess the meanings of the paths in some records by their names and what they hold."""
+    """Guesses the meanings of the paths in some records by their names and values."""
     values = values_of(records)
     fields: dict[str, str] = {}
     by_content: list[str] = []
@@ -129,8 +129,7 @@ def _score_cells(
 
 
 def _fits(path: str, meaning: str, fields: dict[str, str]) -> bool:
-    """Whether a path is in the same list as the text, or in one around it; the text itself may be
-    anywhere."""
+    """Returns whether a path is in the list of the text or one around it; the text may be anywhere."""
     if any(map(str.isdecimal, path.split(".")[:-1])):  # one of many records, by its number
         return False
     if meaning == "text":
@@ -208,7 +207,7 @@ def _score_content(meaning: str, values: list[Any]) -> float:
 
 
 def _splits_sides(ids: Sequence[Any], speakers: Sequence[Any]) -> bool:
-    """Whether no id has messages of two speakers, so that it names the speaker or the message."""
+    """Returns whether each id belongs to one speaker, so that it identifies a speaker or a message."""
     if len(ids) != len(speakers) or len(set(map(str, speakers))) < 2:
         return False
     pairs = set(zip(map(str, ids), map(str, speakers), strict=True))
@@ -216,7 +215,7 @@ def _splits_sides(ids: Sequence[Any], speakers: Sequence[Any]) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether a cell is a number, or the digits of one."""
+    """Returns whether a cell is a number, or the digits of one."""
     return isinstance(value, int | float) or (isinstance(value, str) and value.strip().isdecimal())
 
 
@@ -250,7 +249,7 @@ def _word(value: object) -> str:
 
 
 def unknown_privacy_words(path: str | None, values: dict[str, list[Any]], config: ReadConfig) -> list[str]:
-    """The words of the privacy column at `path` without a known meaning."""
+    """The words of the privacy column at `path` whose meaning is unknown."""
     if path is None:
         return []
     public, own = is_public_column(path.rpartition(".")[2]), config.mapped.privacy

@@ -55,7 +55,7 @@ class Markup(NamedTuple):
 
 
 def is_html(text: str) -> bool:
-    """Whether a text of unknown type is HTML as a whole.
+    """Returns whether a text of unknown type is HTML as a whole.
 
     True if it begins and ends with a tag and has a pair of tags, if a line ends with ``<br>``, or if it has
     links as programs make them. A text that only mentions tags is not HTML.
@@ -72,15 +72,15 @@ def is_html(text: str) -> bool:
 
 
 def may_be_html(text: str) -> bool:
-    """Whether a text is HTML if another one of its dialogue is: it has a pair of tags, a line break or an
-    entity."""
+    """Returns whether a text is HTML, given that another one of its dialogue is: it has a pair of tags, a
+    line break or an entity."""
     if "<" not in text:
         return any(_entity(match[0]) != match[0] for match in _ENTITY.finditer(text))
     return _has_pair(text) or _BREAK.search(text) is not None
 
 
 def _has_pair(text: str) -> bool:
-    """Whether a tag is closed behind one of its name."""
+    """Returns whether a closing tag follows an opening one of the same name."""
     opened = set()
     for match in _MARKUP.finditer(text):
         name = (match[4] or "").lower()
@@ -223,7 +223,7 @@ class _Reader:
                 self._blank = self._blank or match.span()
 
     def _add(self, piece: Piece) -> None:
-        """Add a word, with the break or blank before it."""
+        """Adds a word, after the pending break or blank."""
         if self._break is not None and self.pieces:
             self._append(Piece(*self._break, "\n"))
         elif self._blank is not None and self.pieces:

@@ -1,4 +1,4 @@
-"""A format of logs: how a record or a text is recognised, and the dialogues that it is read as.
+"""The interface of log formats: recognise a record or a text, and read dialogues from it.
 
 A format of a package or a file is an instance of `LogFormat` or `TextFormat`, such as:
 

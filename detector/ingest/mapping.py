@@ -1,4 +1,4 @@
-"""Mappings: which column or JSON path of a log holds which field, and what its words mean.
+"""Mappings of columns or JSON paths of a log to fields, and of its words to meanings.
 
 A mapping is a YAML file that a person edits; ``dialint ingest preview LOG --write map.yaml`` writes a first
 version. Paths are dotted, ``[]`` follows the name of a list: in ``ticket.messages[].author.kind`` each item
@@ -40,7 +40,6 @@ MEANINGS = {
     "type": "type of the message; internal notes are known by it",
 }
 ROLES: dict[str, Role] = {role: role for role in get_args(Role)}
-"""Roles of the canonical format."""
 NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")
 """Codecs of Python that logs are never encoded in."""
 HTML = {"auto": None, "html": True, "plain": False}
@@ -73,7 +72,7 @@ class LogMapping:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has the fields that records of any shape need."""
+        """True if it has the required fields, role and text."""
         return {"role", "text"} <= self.fields.keys()
 
     def as_json(self) -> dict[str, Any]:
@@ -128,7 +127,7 @@ def build_mapping(
     roles: dict[str, str],
     privacy: dict[str, str],
 ) -> LogMapping:
-    """The mapping of some words; `place` names the place of a word in a section of `SECTIONS`.
+    """Validates a mapping; `place` returns the place of a word in a section of `SECTIONS`, for messages.
 
     Raises:
         ConfigError: with `code`.
@@ -177,7 +176,7 @@ def check_reading(encoding: str, delimiter: str, time_format: str, time_zone: st
 
 
 def _is_encoding(name: str) -> bool:
-    """Whether Python has an incremental text codec of this name."""
+    """Returns whether Python has an incremental text codec of this name."""
     try:
         codec = codecs.lookup(name)
         is_text = "a".encode(name) != b"" and codec.incrementaldecoder is not None
@@ -269,8 +268,8 @@ class MappedRecord:
         return ".".join(filter(None, self.lists))
 
     def is_streamed(self) -> bool:
-        """Whether a document can be read item by item of its outermost list, which holds every field and more
-        than one dialogue."""
+        """Returns whether a document can be read item by item of its outermost list, which holds every field
+        and more than one dialogue."""
         first = self.lists[:1]
         is_member = bool(first and first[0]) and "." not in first[0]
         is_inside = is_member and all(route[:-1][:1] == first for route in self._routes.values())
@@ -287,7 +286,7 @@ class MappedRecord:
             yield self._row(cells, item)
 
     def unread(self, record: object, streamed: bool = False) -> Iterator[tuple[str, object]]:
-        """Path and value of what stands beside the text in each message and is not mapped."""
+        """Path and value of every unmapped field beside the text of each message."""
         start = "".join(f"{name}[]." for name in self.lists)
         depth = len(self.lists)
         mapped = {route[-1].partition(".")[0] for route in self._routes.values() if len(route) == depth + 1}

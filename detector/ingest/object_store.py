@@ -33,17 +33,17 @@ REFUSALS = {
     "NO_SUCH_BUCKET": Message("there is no such bucket"),
     "UNKNOWN (HTTP status 301)": Message("the bucket is in another region: AWS_REGION"),
 }
-"""What the store says that no further try will change, and how it is said here."""
+"""Errors of the store that no retry changes, with the messages for users."""
 
 
 def is_object(name: str) -> bool:
-    """Whether `name` is that of an object, or a pattern of some."""
+    """Returns whether `name` is an object or a pattern of objects."""
     return name.startswith(SCHEME)
 
 
 def list_objects(pattern: str) -> list[str]:
-    """The objects that a name or a pattern stands for, sorted. In a pattern ``*``, ``?`` and ``[...]`` stand
-    for letters between two slashes; a prefix that ends with a slash stands for all objects below it.
+    """The objects that match a name or a pattern, sorted. In a pattern ``*``, ``?`` and ``[...]`` do not
+    match a slash; a prefix that ends with a slash matches all objects below it.
 
     Raises:
         ConfigError: E_S3, the store refuses it.
@@ -83,7 +83,7 @@ def copy_object(name: str, file: IO[bytes]) -> None:
 
 
 def store_object(path: Path, name: str) -> None:
-    """Make an object of a file's bytes, or replace one.
+    """Uploads a file, replacing an object of that name.
 
     Raises:
         ConfigError, WorldError: as `list_objects`.
@@ -93,7 +93,7 @@ def store_object(path: Path, name: str) -> None:
 
 
 def _key(name: str) -> str:
-    """Bucket and key, as pyarrow takes them.
+    """Bucket and key, separated by a slash.
 
     Raises:
         ConfigError: E_S3, it has not both.
@@ -107,7 +107,6 @@ def _key(name: str) -> str:
 
 @cache
 def _open_store() -> Any:
-    """The store; of the endpoint in the environment, if there is one."""
     from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem
 
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
@@ -125,7 +124,7 @@ def _open_store() -> Any:
 
 @contextmanager
 def _errors(name: str) -> Iterator[None]:
-    """Turns what pyarrow raises into one line. Its messages hold neither keys nor bytes of an object."""
+    """Translates pyarrow's exceptions. Their messages hold neither keys nor bytes of an object."""
     try:
         yield
     except FileNotFoundError:

@@ -45,11 +45,11 @@ class Reject:
     dialogue_id: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The record as one object of the rejects file."""
+        """Returns the record as one object of the rejects file."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     def as_example(self, problem: Message, line: object) -> Message:
-        """A message on many rejects, with this one at `line`."""
+        """Extends `problem` by this reject, at `line`, as its example."""
         return Message(
             "{problem}, as at line {line}, {path}: {found}; expected {expected}",
             problem=problem, line=line, path=self.path or Message("record"),
@@ -73,19 +73,19 @@ class BadRecord(Exception):
         self.dialogue_id = dialogue_id
 
     def reject(self, file: str, line: int, offset: int) -> Reject:
-        """This fault as a reject of `file`."""
+        """Returns this fault as a reject of `file`."""
         return Reject(file, line, offset, self.path, self.code, self.found, self.expected, self.dialogue_id)
 
 
 READING_ERRORS = (
     ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, msgspec.MsgspecError,
 )  # fmt: skip
-"""What code that reads a record may raise over a value that nobody thought of."""
+"""Exceptions that a format's code may raise over an unexpected value."""
 
 
 @contextmanager
 def record_boundary() -> Iterator[None]:
-    """Every format's code runs inside: one bad value costs its record, and never ends a job.
+    """Wraps every format's code: one bad value costs its record, and never ends a job.
 
     Raises:
         BadRecord: E_SURROGATE or E_TYPE for a value that no text or record can hold; E_RECORD, the code
@@ -105,20 +105,20 @@ def record_boundary() -> Iterator[None]:
 
 
 def line_too_long(n_bytes: int, max_bytes: int) -> BadRecord:
-    """The fault of a record with more bytes than a line may have."""
+    """Makes the fault of a record with more bytes than a line may have."""
     found = Message("{n} bytes", n=n_bytes)
     return BadRecord("E_LINE_SIZE", "", found, Message("at most {n} bytes; one record a line", n=max_bytes))
 
 
 def record_too_large(n_bytes: int, max_bytes: int, dialogue_id: str | None = None) -> BadRecord:
-    """The fault of a dialogue, or a row of it, that has more bytes than a record may have."""
+    """Makes the fault of a dialogue, or a row of it, with more bytes than a record may have."""
     found = Message("over {n} bytes", n=n_bytes)
     expected = Message("at most {n} bytes in one dialogue", n=max_bytes)
     return BadRecord("E_RECORD_SIZE", "", found, expected, dialogue_id)
 
 
 def too_many_turns(n: int, max_turns: int, path: str) -> BadRecord:
-    """The fault of a dialogue with more turns than it may have."""
+    """Makes the fault of a dialogue with too many turns."""
     return BadRecord("E_TURNS", path, str(n), Message("at most {n} turns", n=max_turns))
 
 
@@ -188,5 +188,6 @@ def without_hints(message: Message) -> Message:
 
 
 def file_error(code: str, file: str, message: str, /, **values: object) -> InputRefused:
-    """The exception for a file that cannot be read; the message, with its values, begins with its name."""
+    """Makes the exception for a file that cannot be read; the message, with its values, begins with its
+    name."""
     return InputRefused(code, "{file}: {message}", file=file, message=Message(message, **values))

@@ -76,12 +76,12 @@ class Preview:
 
     @property
     def is_readable(self) -> bool:
-        """Whether at least one dialogue was read, or the file is left out."""
+        """True if at least one dialogue was read, or the file is no log."""
         return (self.refused is None and self.counts.read > self.counts.rejected) or self.format == NO_LOG
 
 
 def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
-    """Detect or guess the format of a log, and read its first `limit` records.
+    """Detects or guesses the format of a log, and reads its first `limit` records.
 
     Raises:
         InputRefused: it is damaged, or of a kind of file that is not read.
@@ -107,8 +107,7 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
 
 
 def _describe(source: Source, detected: DetectedFormat, config: ReadConfig) -> Preview | None:
-    """The preview of a log that needs no guess: there is a mapping, or its format or column names are
-    known."""
+    """The preview of a log with a mapping, or of a known format or known column names; else None."""
     if config.mapped.is_whole:
         format = Message("read by the mapping that was given")
         unread = _unread_paths(source, detected, config)
@@ -190,7 +189,7 @@ def _table(source: Source, config: ReadConfig) -> list[dict[str, str]]:
 
 
 def _guess(source: Source, config: ReadConfig) -> Preview | None:
-    """Guess the meanings of the fields of a log of unknown shape. None if it is no log."""
+    """Guesses the meanings of the fields of a log of unknown shape. None if it is no log."""
     if magic(source).startswith(PARQUET):
         detected, format = DetectedFormat("parquet"), Message("Parquet of an unknown shape")
     else:
@@ -223,7 +222,7 @@ def _guess(source: Source, config: ReadConfig) -> Preview | None:
 
 
 def _try(source: Source, result: Preview, limit: int) -> None:
-    """Read the first records and add the outcome to `result`."""
+    """Reads the first records and adds the outcome to `result`."""
     config = replace(result.config, max_bad=1.0)
     needed = ("role", "text") if "[]" in result.fields.get("text", "") else ("id", "role", "text")
     missing = ", ".join(field for field in needed if field not in result.fields)
@@ -264,7 +263,7 @@ def _try(source: Source, result: Preview, limit: int) -> None:
 
 
 def _problems(result: Preview, sides: Sequence[frozenset[Role]], n_turns: int) -> Iterator[Message]:
-    """What is lost of a log: speakers, a side, the dialogues."""
+    """The problems of a log: speakers without a role, a missing side, dialogues with one side."""
     for word, role in result.words.items():
         if role is None:
             yield Message(
@@ -284,7 +283,7 @@ def _problems(result: Preview, sides: Sequence[frozenset[Role]], n_turns: int) -
 
 
 def as_yaml(result: Preview) -> str:
-    """The mapping file: the fields found, and as comments those that may be added."""
+    """Formats the mapping file: the detected fields, and as comments those that may be added."""
     config = result.config.mapped
     lines = [
         f"# How {json.dumps(result.file, ensure_ascii=False)} is read. Correct what is wrong, then:",

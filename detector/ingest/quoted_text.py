@@ -52,7 +52,8 @@ class EarlierMessages:
         self._first: dict[tuple[str, ...], int] | None = None
 
     def before(self, position: int, quotation: str) -> bool:
-        """Whether at least `MIN_OVERLAP` of a quotation is in messages before the one at `position`."""
+        """Returns whether at least `MIN_OVERLAP` of a quotation is in messages before the one at
+        `position`."""
         if self._first is None:
             self._first = {}
             for index, text in enumerate(self._texts):
@@ -71,7 +72,7 @@ def _triples(text: str) -> list[tuple[str, ...]]:
 def find_quoted_text(
     text: str, marks: Sequence[tuple[int, int, Mark]] | None, was_written_before: Callable[[str], bool]
 ) -> tuple[list[tuple[int, int]], set[Kind]]:
-    """Return the ranges of `text` that are not part of its message, in order and disjoint, and their kinds.
+    """Returns the ranges of `text` that are not part of its message, in order and disjoint, and their kinds.
 
     `marks` are those of HTML, None for a text that was none; `was_written_before` is whether words are in an
     earlier message. No range is returned if nothing would remain.
@@ -155,7 +156,8 @@ class _Message:
                 position += 1
 
     def _set_apart(self, position: int) -> int:
-        """Exclude the head of a forwarded message from the message's own lines. Returns the next position."""
+        """Excludes the head of a forwarded message from the message's own lines. Returns the next
+        position."""
         end = position + 1
         while end < min(position + HEAD_LINES, len(self.raw)) and _field(self.low[end]):
             end += 1
@@ -178,7 +180,7 @@ class _Message:
         return position + last if len(whole) <= LONGEST_INTRODUCTION and _announces(whole) else None
 
     def _introduction_of(self, position: int, last: int) -> int:
-        """Mark an introduction and, if its quotation is not marked line by line, the quotation. Returns the
+        """Marks an introduction and, if its quotation is not marked line by line, the quotation. Returns the
         next position."""
         following = self._next_text_line(last)
         if following is None:
@@ -202,7 +204,7 @@ class _Message:
         return max(quoted, last + 1)
 
     def _marked_introduction(self, position: int) -> int:
-        """Mark an introduction that HTML marks, and what follows if nothing marks the quotation. Returns the
+        """Marks an introduction that HTML marks, and what follows if nothing marks the quotation. Returns the
         next position."""
         end = position
         while end < len(self.raw) and (self.marked[end] == "introduction" or not self.low[end]):
@@ -212,8 +214,7 @@ class _Message:
         return end if is_marked else len(self.raw)
 
     def _marked_run(self, position: int, introduced: int) -> int:
-        """Mark lines that are marked as a quotation by more than a single ``>``. Returns the next
-        position."""
+        """Marks lines that are a quotation by more than a single ``>``. Returns the next position."""
         end = position
         while end < len(self.raw) and (
             self.marked[end] in ("quote", "blockquote") or self._blank_within(end)
@@ -229,13 +230,13 @@ class _Message:
         return end
 
     def _is_own_quotation(self, position: int, end: int) -> bool:
-        """Whether a quotation marked by HTML, and by no mail program, is the message's own, such as that of a
-        rule: words before it announce it with a colon."""
+        """Returns whether a quotation marked by HTML, and by no mail program, is the message's own, such as
+        that of a rule: words before it announce it with a colon."""
         before = next((self.low[each] for each in range(position - 1, -1, -1) if self.low[each]), "")
         return before.endswith((":", "：", "…", "...")) or (not before and end == len(self.raw))
 
     def _blank_within(self, position: int) -> bool:
-        """Whether a line is blank and the next line with words is marked as a quotation."""
+        """Returns whether a line is blank and the next line with words is marked as a quotation."""
         return not self.low[position] and self.marked[self.following[position]] in ("quote", "blockquote")
 
     def _next_text_line(self, position: int) -> int | None:
@@ -244,8 +245,7 @@ class _Message:
         return following if following > position and self.low[following] else None
 
     def _ends_the_message(self, position: int) -> bool:
-        """Whether a line begins the earlier messages that mail programs and help desks append to a
-        message."""
+        """Returns whether the earlier messages that mail programs and help desks append begin at a line."""
         low = self.low[position]
         if _is_reply_mark(low):
             return True
@@ -259,8 +259,8 @@ class _Message:
         return self._is_head(position)
 
     def _is_head(self, position: int) -> bool:
-        """Whether the head of a quoted message begins here: sender, date or recipient, and subject, with a
-        date or an address; or sender and the time of sending, also in one line."""
+        """Returns whether the head of a quoted message begins here: sender, date or recipient, and subject,
+        with a date or an address; or sender and the time of sending, also in one line."""
         if _field(self.low[position]) not in phrases("from"):
             return False
         if _is_terse_head(self.low[position]):
@@ -317,7 +317,7 @@ class _Message:
                     self.kinds[below] = "signature"
 
     def _contact_data(self, own: Sequence[int]) -> None:
-        """Mark contact data below a closing and a name."""
+        """Marks contact data below a closing and a name."""
         for nth in range(max(1, len(own) - CLOSING_LINES), len(own) - 2):
             if self.low[own[nth]].rstrip(",!; ") not in phrases("closings"):
                 continue
@@ -337,7 +337,7 @@ class _Message:
         return spoken and _WORD.search(low) is not None and not _is_reply_mark(low)
 
     def _has_own(self, end: int) -> bool:
-        """Whether the message has words of its own before line `end`; all lines before it must be
+        """Returns whether the message has words of its own before line `end`; all lines before it must be
         classified."""
         while self._first_own < end:
             if self._is_own(self._first_own):
@@ -369,7 +369,7 @@ class _Message:
 
 
 def _inline_heads(text: str) -> list[int]:
-    """Where the head of a quoted message stands within a line, behind the end of a sentence."""
+    """Positions of heads of quoted messages within a line, behind the end of a sentence."""
     return [
         match.start(1)
         for match in _LABEL_IN_LINE.finditer(text)
@@ -384,8 +384,8 @@ def _sent_words() -> frozenset[str]:
 
 
 def _is_terse_head(low: str) -> bool:
-    """Whether one line holds the head of a quoted message: behind the sender the time of sending, or subject
-    and another field."""
+    """Returns whether one line holds the head of a quoted message: behind the sender the time of sending, or
+    subject and another field."""
     name, colon, rest = low[:LONGEST_HEAD].partition(":")
     if not colon or name.strip("*_> ") not in phrases("from"):
         return False
@@ -401,7 +401,7 @@ def _is_reply_mark(low: str) -> bool:
 
 
 def _announces(low: str) -> bool:
-    """Whether a line introduces a quoted message as mail programs do, with a time or an address."""
+    """Returns whether a line introduces a quoted message as mail programs do, with a time or an address."""
     if "@" not in low and not _DIGIT.search(low):
         return False
     if "@" in low and _CLOCK.search(low) and low.endswith(">:"):

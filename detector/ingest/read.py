@@ -37,11 +37,11 @@ __all__ = [
 USUAL = ReadConfig()
 EARLY_STOP_FROM = 10_000
 HOPELESS_FROM = 100
-"""Records of which at least one must be good for the rest to be read."""
+"""Records after which a log of nothing but bad ones is refused."""
 
 
 def inspect(source: Source, config: ReadConfig) -> str:
-    """The SHA-256 (hex) of the raw bytes of a file that may be read.
+    """Checks that a file can be read and returns the SHA-256 (hex) of its raw bytes.
 
     Raises:
         InputRefused: rows 1-4, 7, 30, 34, 35, 37, 40-42 of the list of bad inputs.
@@ -74,7 +74,8 @@ def _detect(source: Source, config: ReadConfig) -> DetectedFormat | None:
 
 
 def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat | None) -> None:
-    """Decompress every block: checks integrity, line ends, and the size of a document that is held whole."""
+    """Decompresses every block: checks integrity, line ends, and the size of a document that is held
+    whole."""
     size = feeds = returns = 0
     last_return = False
     for block in blocks(source, config):
@@ -98,15 +99,15 @@ def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat | N
 
 
 Choice = Callable[[int, Dialogue], bool]
-"""Whether a dialogue is wanted, by its number among the records, from 1."""
+"""Filter of dialogues, by the number among the records, from 1, and the dialogue."""
 
 
 def read(
     sources: Sequence[Source], config: ReadConfig, counts: Counts, choice: Choice | None = None
 ) -> Iterator[Loaded | Reject]:
-    """Yield every record of `sources` in order, except repetitions of a dialogue with the same content, which
-    are only counted, or, with a `choice`, those dialogues and no others that it says. `counts` is up to date
-    with each yielded record.
+    """Yields every record of `sources` in order, except repetitions of a dialogue with the same content,
+    which are only counted; with a `choice` only the dialogues that it accepts. `counts` is up to date with
+    each yielded record.
 
     Raises:
         InputRefused: what `inspect` refuses, or E_CHANGED.
@@ -149,7 +150,7 @@ def read(
 
 
 def load_dialogues(logs: Sequence[str], config: ReadConfig = USUAL) -> dict[str, Dialogue]:
-    """Every good dialogue of some logs by its id, all in memory; rejects are passed over.
+    """Loads the valid dialogues of some logs, by id; rejects are passed over.
 
     Raises:
         InputRefused, TooManyBad: as `read`.
@@ -185,7 +186,7 @@ SEEN_IDS = "CREATE TABLE seen (id INTEGER PRIMARY KEY, content INTEGER, source I
 def first_seen(
     seen: sqlite3.Connection, dialogue: Dialogue, source: int, line: int
 ) -> tuple[bool, int, int] | None:
-    """Remember a dialogue. Of an id that came before, return whether the content was the same, and its source
+    """Stores a dialogue's id. If the id came before, returns whether the content was the same, and its source
     and line. Ids and contents are compared by Python's keyed 64-bit hashes: among a million dialogues the
     probability of one false match is 3 in 100 million."""
     turns = tuple(tuple(turn.__dict__.values()) for turn in dialogue.turns)

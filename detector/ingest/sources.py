@@ -1,5 +1,5 @@
-"""Resolves what a user names to log files: paths, patterns, folders, archives, objects (``s3://``), standard
-input; refuses unsafe paths.
+"""Resolves the user's arguments to log files: paths, patterns, folders, archives, objects (``s3://``),
+standard input; refuses unsafe paths.
 
 Opens only standard input and objects (both spooled to temporary files without a name) and reads no content:
 that is `streams`. The signature taken here reveals a file that changes while it is read.
@@ -38,7 +38,7 @@ TAIL_BYTES = 1 << 16
 
 @dataclass(eq=False)
 class Position:
-    """Bytes of a file on disk that its current reader has consumed."""
+    """The number of bytes of a file on disk that its reader has consumed."""
 
     at: int = 0
 
@@ -118,7 +118,7 @@ def list_files(patterns: Sequence[str]) -> list[Source]:
 
 
 def _complete(source: Source) -> Source:
-    """A log of JSON lines without an incomplete last line; any other log as it is."""
+    """Cuts an incomplete last line off a log of JSON lines; returns any other log as it is."""
     if not source.name.lower().endswith(JSON_LINES):
         return source
     end = start = source.size
@@ -148,9 +148,8 @@ def _expand(pattern: str) -> list[str]:
 
 
 def _logs_in(path: str, left_out: list[str]) -> list[str]:
-    """The path of a file; of a folder all files in it, at any depth, whose names are those of logs. Hidden
-    ones, links, and what a job writes beside its output are none; the names of others are added to
-    `left_out`."""
+    """The path of a file, or all logs in a folder at any depth, sorted; without hidden files, links, and what
+    a job writes beside its output. The names of other files are added to `left_out`."""
     if not Path(path).is_dir():
         return [path]
     results = []
@@ -195,7 +194,7 @@ def _source(path: str, pattern: str) -> Source:
 
 
 def _validate_location(path: str, pattern: str) -> None:
-    """A link must stay in the folder that the user named: that of the file, or of the pattern."""
+    """Refuses a link that leads out of the folder of the file, or of the pattern."""
     first_magic = min((pattern.find(sign) for sign in "*?[" if sign in pattern), default=len(pattern))
     fixed = pattern if path == pattern else pattern[:first_magic]
     folder = os.path.realpath(Path(fixed + "_").parent)
@@ -209,7 +208,7 @@ def _signature(status: os.stat_result) -> Signature:
 
 
 def spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
-    """Spool what `write` writes to a temporary file. It holds unmasked text, so it has no name, and no crash
+    """Spools what `write` writes to a temporary file. It holds unmasked text, so it has no name, and no crash
     leaves it behind. On systems without `DESCRIPTORS` it has a name until the job ends.
 
     Raises:
@@ -235,7 +234,7 @@ def spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
 
 
 def _add_labels(sources: list[Source]) -> list[Source]:
-    """Label each source with the fewest trailing path parts that are unique."""
+    """Labels each source with the fewest trailing path parts that are unique."""
     whole = [_parts_of(source) for source in sources]
     bare = [(*parts[:-1], parts[-1].removesuffix(".gz").removesuffix(".zst")) for parts in whole]
     parts = [short if bare.count(short) == 1 else long for short, long in zip(bare, whole, strict=True)]

@@ -23,7 +23,7 @@ MONTH_FIRST: Order = "month-first"
 MILLISECONDS_FROM = 1e11
 """Epoch numbers from here on are milliseconds: as seconds they would lie after the year 5000."""
 CENTURY = 2000
-"""Years of two digits belong to it."""
+"""Century of years of two digits."""
 
 _EPOCH = re.compile(r"-?\d{9,14}(?:\.\d{1,9})?")
 _DATE = re.compile(
@@ -63,7 +63,7 @@ def check_time_format(pattern: str, zone: str | None) -> None:
 
 @dataclass(frozen=True)
 class TimeFormat:
-    """How the times of one log are read; `order` is that of day and month where neither is a name."""
+    """Format of the times of one log; `order` is that of day and month where neither is a name."""
 
     pattern: str | None = None
     order: Order = DAY_FIRST
@@ -98,7 +98,7 @@ def _by_form(text: str, order: Order) -> datetime | None:
 
 
 def parse_iso(value: str) -> datetime | None:
-    """An ISO 8601 time, or none if it is not one."""
+    """Parses an ISO 8601 time; None if it is not one."""
     try:
         return datetime.fromisoformat(value)
     except ValueError:
@@ -168,12 +168,12 @@ class DateOrderDetector:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether there are dates that can be read in two ways and none that decides."""
+        """True if some dates can be read in two ways and none decides."""
         return bool(self.either or self.day_first) and not self.is_decided
 
     @property
     def is_decided(self) -> bool:
-        """Whether the dates show the order."""
+        """True if the dates show the order."""
         return bool(self.day_first) != bool(self.month_first)
 
     @property

@@ -57,8 +57,8 @@ def value_at(item: object, key: str) -> Any:
 
 @dataclass
 class Scope:
-    """A dialogue as it stands in the log. `indexes` are its lists by the value of a key, so that looking
-    items up is linear."""
+    """The record of a dialogue. `indexes` holds its lists by the value of a key, so that looking items up is
+    linear."""
 
     dialogue: Any
     indexes: dict[tuple[int, str], tuple[Any, dict[str, Any]]] = field(default_factory=dict)
@@ -118,7 +118,7 @@ def _follow(value: Any, step: Step, item: Any, scope: Scope) -> Iterator[Any]:
 
 
 def decode_json(value: Any) -> Any:
-    """The value that a text is the JSON of; any other value as it is."""
+    """Decodes a text that is JSON; any other value is returned as it is."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return json.loads(value)
@@ -180,7 +180,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def word_of(value: Any) -> str:
-    """A scalar as a condition compares it: ``true``, ``2``, a text as it is."""
+    """The text of a scalar in conditions: ``true``, ``2``, a text as it is."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
@@ -194,7 +194,7 @@ class Words:
     bad: tuple[str, ...]
 
     def hold(self, values: list[Any], item: Any, scope: Scope) -> bool:
-        """Whether one of the values is a good word and none a bad one."""
+        """Returns whether one of the values matches a good word, and none a bad one."""
         words = [word_of(value) if not isinstance(value, dict | list) else "..." for value in values] or [""]
         is_good = not self.good or any(_is(word, good, item, scope) for word in words for good in self.good)
         return is_good and not any(_is(word, bad, item, scope) for word in words for bad in self.bad)
@@ -215,7 +215,7 @@ Conditions = tuple[tuple[tuple[TreePath, Words], ...], ...]
 
 
 def holds(conditions: Conditions, item: Any, scope: Scope) -> bool:
-    """Whether one of the alternatives holds for a message."""
+    """Returns whether one of the alternatives holds for a message."""
     return any(
         all(words.hold(path.values(item, scope), item, scope) for path, words in one) for one in conditions
     )
@@ -252,8 +252,9 @@ When = Annotated[tuple[Any, ...], BeforeValidator(_conditions)]
 
 
 class TurnMapping(BaseModel):
-    """How one kind of message becomes a turn. `of` is the list of messages; mappings of the same list take
-    turns item by item. An item that no mapping of its list applies to (`when`) is counted as an event."""
+    """The mapping of one kind of message to turns. `of` is the list of messages; mappings of the same list
+    take turns item by item. An item that no mapping of its list applies to (`when`) is counted as an
+    event."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -268,16 +269,16 @@ class TurnMapping(BaseModel):
     html: Paths = ()
     """Texts in HTML, read where `text` has none."""
     transcript: Paths = ()
-    """A text that holds many turns, each with its speaker before it."""
+    """A text of many turns, each with its speaker before it."""
     join: str = "\n"
-    """Stands between the parts of a text that is a list."""
+    """Separator of the parts of a text that is a list."""
     time: Paths = ()
     author: Paths = ()
     order: Paths = ()
-    """What messages are sorted by, where the log has another order."""
+    """Sort key of messages, where the log has another order."""
     public: Paths = ()
     private: Paths = ()
-    """A flag that says whether the customer saw the message, or did not."""
+    """Flags: whether the customer saw the message, or did not."""
     note_if: When = ()
     """Internal notes."""
     incomplete_if: When = ()

@@ -67,7 +67,7 @@ _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "FUL
 
 
 def validate(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> Dialogue:
-    """Validate a raw. `warnings` are counted only if the dialogue is valid.
+    """Validates a raw dialogue. `warnings` are counted only if it is valid.
 
     Raises:
         BadRecord: the first fault, with the dialogue's id if it has one.
@@ -96,7 +96,7 @@ _GOOD_ID = Message("a text of 1 to {n} bytes without control characters", n=MAX_
 
 
 def check_id(value: object) -> str:
-    """Validate a dialogue id and return it.
+    """Validates a dialogue id and returns it.
 
     Raises:
         BadRecord: E_ID or E_HOMOGLYPH.
@@ -115,7 +115,7 @@ def check_id(value: object) -> str:
 
 
 def _mixed_scripts(text: str) -> bool:
-    """Whether the letters are of several scripts that have look-alikes in one another."""
+    """Returns whether the letters are of several scripts with look-alikes in one another."""
     seen = {unicodedata.name(char, "").partition(" ")[0] for char in text if char.isalpha()}
     return len(seen.intersection(_SCRIPTS)) > 1
 
@@ -170,8 +170,8 @@ def _turns(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> list
 
 
 def _add_tool_fields(fields: dict[str, Any], turn: RawTurn, path: str) -> int:
-    """Add calls to a turn of an agent or a bot, or whose result it is to that of a tool. Returns the size of
-    the arguments."""
+    """Adds calls to a turn of an agent or a bot, the id and error of its call to a tool's turn. Returns the
+    size of the arguments."""
     if turn.tool_calls:
         if fields["role"] not in JUDGED_ROLES:
             found = Message("calls of the role {name}", name=fields["role"])
@@ -194,8 +194,8 @@ def _add_tool_fields(fields: dict[str, Any], turn: RawTurn, path: str) -> int:
 
 
 def _clean(raw: RawDialogue, config: ReadConfig) -> list[Clean] | None:
-    """The texts of the turns, cleaned; None if nothing is to clean, or if one is not a text. Results
-    of tools stay as they are."""
+    """Cleans the texts of the turns, but not of tools; None if there is nothing to clean, or one is not a
+    text."""
     spoken = [turn for turn in raw.turns if turn.role != "tool"]
     texts = [turn.text for turn in spoken if isinstance(turn.text, str)]
     html = [turn.html for turn in spoken]
@@ -215,7 +215,7 @@ class Clean(NamedTuple):
 
 
 def clean_texts(texts: Sequence[str], html: Sequence[bool | None], most: int) -> list[Clean]:
-    """Clean the texts of a dialogue's messages. In texts of over `most` characters only HTML is rendered.
+    """Cleans the texts of a dialogue's messages. In texts of over `most` characters only HTML is rendered.
 
     `html` is whether each text is HTML, None if unknown: then the text decides, more readily if another text
     of the dialogue is HTML.
@@ -321,8 +321,8 @@ def _time(value: object, zone: str | None, path: str) -> datetime | None:
 def _in_time_order(
     turns: list[dict[str, Any]], config: ReadConfig, warnings: Counter[str], path: str
 ) -> list[dict[str, Any]]:
-    """Return `turns` if their times do not decrease; with `sort_turns` sort them, each with its index in the
-    input. A turn without a time stays after the one before it."""
+    """Returns `turns` if their times do not decrease; with `sort_turns` sorts them, each with its index in
+    the input. A turn without a time stays after the one before it."""
     timed = [turn for turn in turns if turn["at"] is not None]
     zones = {turn["at"].utcoffset() for turn in timed}
     if len(zones) > 1 and (None in zones or not config.sort_turns):
@@ -352,7 +352,7 @@ class ParsedRecord(NamedTuple):
 def validate_all(
     dialogues: Iterable[RawDialogue], line: int, offset: int, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
-    """Validate each raw. A fault raised by the format reader itself ends the record."""
+    """Validates each raw dialogue. A fault raised by the format reader itself ends the record."""
     iterator = iter(dialogues)
     while True:
         try:

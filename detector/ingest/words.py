@@ -23,7 +23,7 @@ from dialint.detector.yaml_document import read_packaged
 ANY_ROLE = "*"
 """In roles: every speaker without an entry."""
 BLANK = "blank"
-"""How options name an empty cell."""
+"""Word of the options for an empty cell."""
 LONGEST_PREFIX = 40
 LONGEST_WORD, MAX_WORDS, MAX_DIGITS = 30, 3, 4
 FIRST_TURNS = 3
@@ -53,7 +53,7 @@ def phrases(name: str) -> frozenset[str]:
 
 @cache
 def starts(name: str) -> tuple[str, ...]:
-    """The same phrases, for `str.startswith`."""
+    """The phrases of one list as a tuple, for `str.startswith`."""
     return tuple(sorted(phrases(name)))
 
 
@@ -69,7 +69,7 @@ def introductions() -> tuple[tuple[str, str, str], ...]:
 
 @cache
 def column_names() -> dict[str, list[str]]:
-    """The usual column names of each meaning, normalised, the likeliest first."""
+    """The usual column names of each meaning, normalised, the most likely first."""
     columns = read_packaged("ingest/columns.yaml")["columns"]
     return {meaning: [normalize_name(name) for name in words] for meaning, words in columns.items()}
 
@@ -82,7 +82,7 @@ def speaker_roles() -> dict[str, Role]:
 
 
 def dialect_of(words: Iterable[str]) -> dict[str, Role]:
-    """The roles of a column's words where one tool uses them otherwise than others; empty if none does."""
+    """The roles of a column's words if these are those of a tool with roles of its own; else empty."""
     spoken = {normalize_name(word) or BLANK for word in words}
     for dialect in read_packaged("ingest/columns.yaml")["dialects"]:
         roles = {normalize_name(word): role for word, role in dialect.items()}
@@ -92,13 +92,13 @@ def dialect_of(words: Iterable[str]) -> dict[str, Role]:
 
 
 def may_mark_notes(name: str) -> bool:
-    """Whether a column's name is one under which tables mark internal notes by words."""
+    """Returns whether tables mark internal notes by words in a column of this name."""
     parts = read_packaged("ingest/columns.yaml")["note_columns"]
     return any(normalize_name(part) in normalize_name(name) for part in parts)
 
 
 def is_internal(value: object, *, public: bool, user_words: Mapping[str, bool]) -> bool | None:
-    """Whether a privacy cell's `value` marks an internal note; None if it is unknown.
+    """Returns whether a privacy cell marks an internal note; None if its meaning is unknown.
 
     `public`: the column says whether the customer saw the message, not whether it is internal. `user_words`
     are the words of the options, and whether each means internal.
@@ -118,8 +118,8 @@ def is_internal(value: object, *, public: bool, user_words: Mapping[str, bool]) 
 
 
 def format_word(value: object) -> str:
-    """A word that a person has to map, such as a speaker or a privacy cell, as it must be typed; a blank cell
-    as `BLANK`; anything that is no short word masked."""
+    """Formats a word that a person has to map, such as a speaker or a privacy cell, as it must be typed: a
+    blank cell as `BLANK`, anything that is no short word masked."""
     text = str(value)
     n_words, n_digits = len(text.split()), sum(map(str.isdigit, text))
     is_short = len(text) <= LONGEST_WORD and n_words <= MAX_WORDS
@@ -128,12 +128,13 @@ def format_word(value: object) -> str:
 
 
 def is_public_column(column: str) -> bool:
-    """Whether a column of this name says that the customer saw the message, such as ``is_public``."""
+    """Returns whether a column of this name, such as ``is_public``, says that the customer saw the
+    message."""
     return _normalize(column) in phrases("public_columns")
 
 
 def is_note_type(value: object) -> bool:
-    """Whether messages of this type are internal notes."""
+    """Returns whether messages of this type are internal notes."""
     return isinstance(value, str) and len(value) <= LONGEST_PREFIX and _is_note_word(value)
 
 
@@ -147,7 +148,7 @@ def _normalize(name: str) -> str:
 
 
 def has_note_prefix(text: str) -> bool:
-    """Whether a message begins by saying that it is an internal note: ``[Internal note]``, ``INTERN:``."""
+    """Returns whether a message begins with a mark of internal notes: ``[Internal note]``, ``INTERN:``."""
     if text[:1].isalpha() and ":" not in text[:LONGEST_PREFIX]:  # nearly every message there is
         return False
     head = text.lstrip()[: LONGEST_PREFIX + 8].lstrip("*_# ")
@@ -157,7 +158,7 @@ def has_note_prefix(text: str) -> bool:
 
 
 def flag_is_internal(value: object, path: str, *, public: bool) -> bool | None:
-    """Whether the flag of a JSON message marks it as internal; None if there is no flag.
+    """Returns whether the flag of a JSON message marks it as internal; None if there is no flag.
 
     Raises:
         BadRecord: E_PRIVACY, the flag is neither true nor false nor a word for one of them.
@@ -218,7 +219,7 @@ def roles_of(
 
 
 def _role_in_name(name: str) -> Role | None:
-    """The role that a name says: ``Agent``, ``Agent 2``, ``Leo (Agent)``, ``Customer - Ann``."""
+    """The role that a name contains: ``Agent``, ``Agent 2``, ``Leo (Agent)``, ``Customer - Ann``."""
     words = [name, *re.findall(r"\(([^()]{1,40})\)", name), *re.split(r"\s[-\u2013|]\s", name)]
     bare = (normalize_name(re.sub(r"[ _]?\d{1,3}$", "", word)) for word in words)
     roles = {speaker_roles()[word] for word in bare if word in speaker_roles()}

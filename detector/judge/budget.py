@@ -1,4 +1,4 @@
-"""What a judge may be asked: a budget in questions, tokens or dollars for each thousand dialogues.
+"""Budgets of a judge in questions, tokens or dollars for each thousand dialogues.
 
 The allowance of a chunk of dialogues depends on its place in the log alone, so that a job that was resumed
 asks the same questions.
@@ -29,7 +29,7 @@ class Price:
     output: float
 
     def cost(self, prompt_tokens: int, output_tokens: int) -> float:
-        """Dollars."""
+        """The cost in dollars."""
         return (self.prompt * prompt_tokens + self.output * output_tokens) / 1e6
 
 
@@ -44,13 +44,13 @@ class Budget:
         return f"{self.amount:,g} {self.unit} a thousand dialogues"
 
     def allowance(self, before: int, n: int) -> float:
-        """What may be spent on `n` dialogues after `before` others. Allowances of neighbouring chunks add up
+        """The allowance of `n` dialogues after `before` others. Allowances of neighbouring chunks add up
         without loss; questions are rounded up, so that the first dialogues have one."""
         first, last = (self.amount * count / 1000 for count in (before, before + n))
         return math.ceil(last) - math.ceil(first) if self.unit == "questions" else last - first
 
     def least_for(self, cost: float, n: int) -> str:
-        """The option's value with which `n` dialogues have `cost` to spend."""
+        """The least value of the option with which `n` dialogues have `cost` to spend."""
         amount = cost * 1000 / n
         if self.unit == "usd":
             return f"{math.ceil(amount * 10_000) / 10_000:.4f} usd"
@@ -87,8 +87,8 @@ def parse_price(text: str) -> Price:
 
 
 class Purse:
-    """What is left of one chunk's allowance; without a budget there is no end to it. `refused` is the cost of
-    the last question for which it was too little."""
+    """The rest of one chunk's allowance, infinite without a budget. `refused` is the cost of the last
+    question for which it was too little."""
 
     def __init__(self, budget: Budget | None, price: Price | None, before: int, n: int) -> None:
         self._unit: Unit = budget.unit if budget is not None else "questions"
@@ -99,7 +99,7 @@ class Purse:
         self._is_learning = self._unit != "questions"
 
     def cost(self, prompt_tokens: int, output_tokens: int) -> float:
-        """Of one question, in the budget's unit."""
+        """The cost of one question, in the budget's unit."""
         if self._unit == "questions":
             return 1
         if self._unit == "tokens":
@@ -107,9 +107,9 @@ class Purse:
         return self._price.cost(prompt_tokens, output_tokens) if self._price is not None else 0.0
 
     def reserve(self, prompt_tokens: int, max_tokens: int) -> int:
-        """How many answers to a question, at most two, may be paid for with what is left: 0 if none. The most
-        that they can cost is set aside until `settle`: a second one has the prompt and twice the room, and
-        verdicts asked for by token take one more. The first question is asked alone, so that the engine
+        """Reserves the cost of a question; returns how many answers, at most two, are affordable. The
+        reservation, the most that they can cost, holds until `settle`: a second one has the prompt and twice
+        the room, and verdicts by token take one more. The first question is asked alone, so that the engine
         learns how the server counts."""
         if self._is_learning and self._reserved:
             return 0
@@ -123,7 +123,7 @@ class Purse:
         return 0
 
     def settle(self, spent: Sequence[tuple[int, int]]) -> None:
-        """Replaces what was set aside by what was spent: tokens of the prompt and of the answers of each
+        """Replaces the reservations by the tokens spent: those of the prompt and of the answers of each
         question."""
         self._reserved, self._is_learning = 0.0, self._is_learning and not spent
         self.left -= sum(self.cost(prompt_tokens, output_tokens) for prompt_tokens, output_tokens in spent)

@@ -1,4 +1,4 @@
-"""Which judge is asked, and how. Command lines are built from `JudgeConfig`; no heavy library is imported."""
+"""Options of the judge. Command lines are built from `JudgeConfig`; no heavy library is imported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TrainedPrompt(Record):
 
 
 def read_trained_prompt(folder: Path) -> TrainedPrompt | None:
-    """How the judge in a folder was trained; None of a base.
+    """Reads `PROMPT_FILE` of a judge's folder; None for a base.
 
     Raises:
         ConfigError: E_JUDGE, with another prompt version, or its file is damaged.
@@ -151,7 +151,7 @@ class JudgeConfig:
 
     @cached_property
     def trained(self) -> TrainedPrompt | None:
-        """How a judge in a folder was trained; None of any other one."""
+        """`PROMPT_FILE` of a judge in a folder; None for any other."""
         kind, where = parse_judge(self.judge or "")
         return None if kind == "http" else read_trained_prompt(Path(where))
 
@@ -161,7 +161,7 @@ class JudgeConfig:
 
     @property
     def detail(self) -> Detail:
-        """How much of a code's entry the judge is shown."""
+        """The detail of the codes' entries in the prompt."""
         if self.judge_detail != "auto" or self.trained is None:
             return self.judge_detail
         return self.trained.detail
@@ -179,8 +179,8 @@ class JudgeConfig:
 
 
 def parse_judge(value: str) -> tuple[str, str]:
-    """Splits the value of ``--judge`` into the engine's name and its folder, URL or other argument. A folder
-    that is there means ``local:``.
+    """Splits the value of ``--judge`` into the engine's name and its folder, URL or other argument. An
+    existing folder means ``local:``.
 
     Raises:
         ConfigError: E_OPTION, no engine has this name, or a key stands in the URL.
@@ -202,7 +202,7 @@ def parse_judge(value: str) -> tuple[str, str]:
 
 
 def judge_plugin(value: str) -> Plugin:
-    """Return where the engine of a value of ``--judge`` comes from; raises as `parse_judge`."""
+    """Returns the plugin of a value of ``--judge``; raises as `parse_judge`."""
     return plugins("dialint.judges")[parse_judge(value)[0]]
 
 
@@ -210,8 +210,8 @@ KEY_VARIABLE = "DIALINT_JUDGE_KEY"
 
 
 def read_key(path: Path | None, option: str, variable: str = KEY_VARIABLE) -> tuple[str | None, str | None]:
-    """The key of a file, which `option` names, else of the environment variable `variable`, if there is
-    one; and a note for the user where others may read the file.
+    """Reads the key of a file, which `option` names, else of the environment variable `variable`, if there is
+    one; returns it with a note for the user if others may read the file.
 
     Raises:
         ConfigError: E_OPTION, a file that cannot be read, or what it holds is no key.

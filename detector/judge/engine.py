@@ -13,13 +13,13 @@ from typing import Any, Protocol
 ANSWER_TOKENS = 1500
 """Tokens of an answer about a dialogue; a second try has twice as many."""
 MIN_ANSWER_TOKENS = 64
-"""A shorter room for the answer is not worth asking."""
+"""Least tokens of room for an answer."""
 VOTE_TEMPERATURE = 0.7
-"""Of answers that are sampled."""
+"""Temperature of sampled answers."""
 
 
 def answer_room(context: int) -> int:
-    """Tokens of a model's context that are kept for an answer."""
+    """Tokens of a model's context that are reserved for an answer."""
     return min(ANSWER_TOKENS, context // 4)
 
 
@@ -81,12 +81,12 @@ class JudgeEngine(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all that is known to change an answer: weights, or server and model name, precision,
-        chat template, engine options. It holds no key."""
+        """Hash of all that can change an answer: weights, or server and model name, precision, chat template,
+        engine options. It contains no key."""
 
     @property
     def is_remote(self) -> bool:
-        """Whether requests leave this machine, so that everything in them must be masked."""
+        """True if requests leave this machine, so that everything in them must be masked."""
 
     @property
     def max_prompt_tokens(self) -> int:
@@ -94,7 +94,7 @@ class JudgeEngine(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a user should know of how it asks."""
+        """Notes for the user on the form of requests."""
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
         """Tokens of a chat: exact where the tokenizer is at hand, else an upper estimate."""

@@ -95,8 +95,8 @@ def collect_evidence(
     *,
     logs_tools: bool | None = None,
 ) -> tuple[Evidence, Dialogue]:
-    """What is known of a masked dialogue beside its turns, with the clauses of `guideline`, of its policy and
-    of its own system turn; and the dialogue without that turn."""
+    """Collects the evidence for a masked dialogue: the clauses of `guideline`, of its policy and of its own
+    system turn; returns the dialogue without that turn too."""
     own, rest = clauses_of(dialogue)
     clauses = [*guideline, *own]
     policy = policy_for(dialogue, policies)

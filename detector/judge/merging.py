@@ -1,4 +1,4 @@
-"""Merges what a judge read in a dialogue with the verdict of the detector inside.
+"""Merges a judge's reading of a dialogue into the verdict of the inner detector.
 
 What exact checks and policies found stays; where the judge lists the same error, its reason, severity of a
 suggestion and rewrite are added. What the scan suspects is confirmed, or denied by a judge that was measured.
@@ -23,13 +23,13 @@ from dialint.detector.records import Dialogue, Finding, JudgeRecord, Verdict, na
 from dialint.detector.taxonomy import Taxonomy
 
 MAX_CHARS = 800
-"""Of a reason or a rewrite."""
+"""Most characters of a reason or a rewrite."""
 
 
 @dataclass
 class JudgedDialogue:
-    """A dialogue with the verdict of the detector inside, the number of errors that it expects, and what the
-    judge said of it so far.
+    """A dialogue with the inner detector's verdict, the number of errors that it expects, and the judge's
+    answers so far.
 
     `readings` are the usable answers to each of its `questions`, by index, one for each vote; `failed` those
     questions that a vote gave no usable answer to, with the code of the failure; `errors` what the readings
@@ -57,7 +57,7 @@ class JudgedDialogue:
 
     @property
     def masked(self) -> Dialogue:
-        """The dialogue with placeholders for personal data: all that a judge sees."""
+        """The dialogue with placeholders for personal data, as the judge reads it."""
         return self._masking[0]
 
     @property
@@ -70,18 +70,18 @@ class JudgedDialogue:
         return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
 
     def forget(self) -> None:
-        """Begin anew, with other questions."""
+        """Discards all answers, for other questions."""
         self.readings, self.failed, self.asked, self.failures = {}, {}, set(), {}
 
     def settle(self) -> None:
-        """Draw up what the readings list, and which questions nothing answered."""
+        """Averages the readings, and records the questions without a usable answer."""
         self.errors = [error for own in self.readings.values() for error in average(own)]
         for number, failure in self.failed.items():
             if number not in self.readings:
                 self.fail(failure, tuple(self.questions[number].codes))
 
     def fail(self, failure: str, codes: Sequence[str]) -> None:
-        """Record codes about which there is no usable answer."""
+        """Records codes without a usable answer."""
         self.failures.setdefault(failure, set()).update(codes)
 
     def record(self, name: str) -> JudgeRecord:
@@ -99,14 +99,14 @@ class JudgedDialogue:
 
 @dataclass(frozen=True)
 class Merger:
-    """How a reading becomes findings, by `rules`. `name` is the judge's."""
+    """Turns readings into findings by `rules`. `name` is the judge's."""
 
     name: str
     taxonomy: Taxonomy
     rules: Rules
 
     def merge(self, case: JudgedDialogue) -> Verdict:
-        """The verdict of a case, with the record of what was asked."""
+        """Returns the verdict of a case, with the record of its questions."""
         if case.verdict.status == "failed":
             failed: Verdict = case.verdict
             return failed.model_copy(update={"judge": case.record(self.name)})
@@ -182,7 +182,7 @@ class Merger:
         return f"judge '{self.name}': {format_probability(error.probability)}{cited}"
 
     def _replaces(self, case: JudgedDialogue, error: ReadError, finding: Finding) -> bool:
-        """Whether an error that accuses replaces what the scan reported under another of its codes."""
+        """Returns whether an error replaces a finding of the scan under another of its codes."""
         if error.code == finding.code or finding.code not in case.asked or _is_proven(finding):
             return False
         decision = self._decide(case, error)
@@ -191,7 +191,7 @@ class Merger:
     def _merge_one(
         self, case: JudgedDialogue, finding: Finding, before: Outcome, error: ReadError | None
     ) -> tuple[Finding, Outcome]:
-        """What becomes of a finding or suggestion of the detector inside."""
+        """Merges a finding or suggestion of the inner detector with the judge's `error`, if any."""
         is_proven = _is_proven(finding)
         if finding.code not in case.asked:
             return finding, before
@@ -241,17 +241,17 @@ class Merger:
 
 
 def _is_proven(finding: Finding) -> bool:
-    """Whether an exact check or a policy made the finding."""
+    """Returns whether an exact check or a policy made the finding."""
     return proof_name(finding).startswith("exact check")
 
 
 def _is_same_fault(finding: Finding, error: ReadError) -> bool:
-    """Whether they are of one turn and one code, the error's own or its second best."""
+    """Returns whether both have one turn and one code, the error's first or second."""
     return finding.turn == error.turn and finding.code in (error.code, error.second_code)
 
 
 def _clean(text: str | None) -> str:
-    """Words of a model on one line, without what could steer a terminal."""
+    """A model's text on one line, without characters that could steer a terminal."""
     letters = (letter if letter.isprintable() else " " for letter in text or "")
     return " ".join("".join(letters).split())[:MAX_CHARS]
 

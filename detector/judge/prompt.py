@@ -26,9 +26,9 @@ from dialint.detector.taxonomy import Code, Detail, Need, Taxonomy, Text
 from dialint.detector.yaml_document import read_packaged
 
 FAMILIES = ("CUMRE", "V", "TX", "IP", "L", "W")
-"""Categories that are asked about together where not all fit: their codes take each other's cases."""
+"""Categories that share a question where not all fit: their codes are confused with each other."""
 WAIT = 1
-"""Minutes of waits before a turn of the support side that are worth telling."""
+"""Minutes of a wait before a turn of the support side from which it is listed."""
 CALL, RESULT = "tool_call", "tool_result"
 
 
@@ -78,19 +78,19 @@ def name_sources(texts: Sequence[str]) -> tuple[Clause, ...]:
 
 
 def _is_act(turn: Turn) -> bool:
-    """Whether the turn logs a call of a tool."""
+    """Returns whether the turn logs a call of a tool."""
     return bool(turn.tool_calls) or (turn.role == "system" and _ACT.match(turn.text) is not None)
 
 
 def _is_result(turn: Turn) -> bool:
-    """Whether the turn logs what a tool returned."""
+    """Returns whether the turn logs the result of a tool."""
     return turn.role == "tool" or (_is_act(turn) and _RESULT.search(turn.text) is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What is known of a masked dialogue beside its turns. `logs_tools`: whether calls of tools are in the
-    log, here or elsewhere; None if nobody knows."""
+    """Evidence on a masked dialogue beside its turns. `logs_tools`: whether calls of tools are in the log,
+    here or elsewhere; None if unknown."""
 
     clauses: tuple[Clause, ...] = ()
     sources: tuple[Clause, ...] = ()
@@ -216,7 +216,7 @@ def _lines(turns: Sequence[Turn]) -> Iterator[_Line]:
 
 
 def _known(dialogue: Dialogue, evidence: Evidence) -> dict[str, Any]:
-    """What the log knows beside the words."""
+    """Facts of the log beside the turns."""
     tools = {True: "logged", False: "not logged: acts outside of the text cannot be seen", None: "unknown"}
     has_calls = any(_is_act(turn) or _is_result(turn) for turn in dialogue.turns)
     values = {
@@ -295,7 +295,7 @@ class Reader:
         return results
 
     def _parts(self, dialogue: Dialogue, evidence: Evidence, system: str, room: int) -> list[Question] | None:
-        """The dialogue in one part, or in several that overlap; None where not even one turn fits."""
+        """Splits the dialogue into overlapping parts if it does not fit; None if not even one turn fits."""
         lines = list(_lines(dialogue.turns))
         chars = math.inf
         for _ in range(12):
@@ -352,7 +352,7 @@ class Reader:
 
 
 MIN_ROOM = 200
-"""Tokens or characters below which nothing is worth asking."""
+"""Least tokens or characters of a question."""
 EVIDENCE_SHARE = 4
 """Clauses and sources take at most one in so many of the characters each, where not all fits."""
 OVERLAP = 4
@@ -389,8 +389,8 @@ def _spans(lines: Sequence[_Line], chars: float) -> list[tuple[int, int, int]]:
 
 
 def _summary(lines: Sequence[_Line], chars: int) -> list[dict[str, Any]]:
-    """What came before a part: the questions and requests of the customer and the calls of tools, the latest
-    first to be kept."""
+    """Summarizes the lines before a part: the customer's questions and requests and the calls of tools, the
+    latest first to stay."""
     kept: list[dict[str, Any]] = []
     for line in reversed(lines):
         if line.key == "customer":

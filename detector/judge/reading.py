@@ -18,7 +18,7 @@ from dialint.detector.render import HIDDEN
 from dialint.detector.taxonomy import Code
 
 LEAST_PROBABILITY = 0.3
-"""From which an error is to be listed."""
+"""Least probability of a listed error."""
 MAX_ERRORS = 60
 NONE = "none"
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 99_999}
@@ -72,7 +72,7 @@ class ReadError(Record):
     rewrite: str | None = None
 
     def is_same_as(self, other: ReadError) -> bool:
-        """Whether both are of one turn, and the code of one is a code of the other."""
+        """Returns whether both are of one turn, and the code of one is a code of the other."""
         has_code = other.code in (self.code, self.second_code) or self.code == other.second_code
         return self.turn == other.turn and has_code
 
@@ -151,9 +151,9 @@ def second_look_schema(codes: Sequence[str]) -> dict[str, Any]:
 
 
 def average(readings: Sequence[Reading]) -> tuple[ReadError, ...]:
-    """What several readings of one question list together, with the mean of their probabilities, 0 where one
-    does not list it: copies of an answer weigh no more than one. Errors of one turn are the same if the code
-    of one is a code of the other; the more probable one is kept."""
+    """Merges several readings of one question, with the mean of their probabilities, 0 where one does not
+    list an error: copies of an answer weigh no more than one. Errors of one turn are the same if the code of
+    one is a code of the other; the more probable one stays."""
     if len(readings) == 1:
         return readings[0].errors
     groups: list[list[ReadError]] = []
@@ -177,7 +177,7 @@ def average(readings: Sequence[Reading]) -> tuple[ReadError, ...]:
 
 
 def format_reading(reading: Reading, *, has_rewrites: bool = False) -> str:
-    """The answer that says so, without blanks between its parts, as vLLM's grammar writes it."""
+    """Formats a reading as an answer, without blanks between its parts, as vLLM's grammar writes it."""
     errors = []
     for error in reading.errors:
         item = {
@@ -197,7 +197,7 @@ def format_reading(reading: Reading, *, has_rewrites: bool = False) -> str:
 
 
 def parse_reading(text: str, question: Question) -> Reading | str:
-    """The reading that a model wrote, or what is wrong with it, in words for the model.
+    """Parses a model's answer; returns its reading, or its fault in words for the model.
 
     Keys and codes in other letter cases, probabilities as texts or percentages, and words around the JSON
     are no faults; a turn, code or probability that cannot be used is.
@@ -249,7 +249,8 @@ def _parse_error(item: Any, question: Question) -> ReadError | str:
 
 
 def parse_decisions(text: str, question: Question, n: int) -> dict[int, Decision] | str:
-    """The decisions of a second look at `n` errors by their number from 1, or what is wrong with them."""
+    """Parses the decisions of a second look at `n` errors, by number from 1; returns them, or their fault in
+    words for the model."""
     value = find_object(text, "decisions")
     if value is None:
         return 'There is no JSON object with a list "decisions".'
@@ -277,7 +278,7 @@ def parse_decisions(text: str, question: Question, n: int) -> dict[int, Decision
 
 
 MAX_ATTEMPTS = 24
-"""Opening brackets from which an object is looked for, so that it takes time linear in the text."""
+"""Opening brackets that are tried, so that the search takes time linear in the text."""
 _THOUGHTS = ("<think>", "</think>")
 
 
@@ -292,8 +293,8 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique)
 
 
 def find_object(text: str, key: str) -> dict[str, Any] | None:
-    """The last JSON object in `text`, outside of thoughts, that has a list of this key; keys in lower
-    case. Thoughts without an end are no answer."""
+    """Returns the last JSON object in `text`, outside of thoughts, that has a list under `key`; its keys are
+    in lower case. Thoughts without an end are no answer."""
     if text.lstrip().startswith(_THOUGHTS[0]) and _THOUGHTS[1] not in text:
         return None
     text = text.rpartition(_THOUGHTS[1])[2]
@@ -322,7 +323,7 @@ def _number(value: Any) -> int | None:
 
 
 def parse_probability(value: Any) -> float | None:
-    """A number in [0, 1], also as a text or a percentage; None for anything else."""
+    """Parses a number in [0, 1], also from a text or a percentage; None for anything else."""
     text = value.strip().removesuffix("%") if isinstance(value, str) else value
     if isinstance(text, bool):
         return None
@@ -349,8 +350,8 @@ _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "«": '
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quote stands in the text of a turn, end exclusive; letter case, white space and the form of
-    quotation marks and dashes may differ. None if it does not."""
+    """The range of a quote in the text of a turn, end exclusive; letter case, white space and the form of
+    quotation marks and dashes may differ. None if it is not there."""
     wanted = quote.strip()
     if not wanted:
         return None
@@ -367,7 +368,8 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _normalize(text: str) -> tuple[str, list[int]]:
-    """The text in one form, white space as single blanks, and where each of its letters stood."""
+    """Normalizes a text, white space as single blanks; returns the original position of each character
+    too."""
     letters: list[str] = []
     places: list[int] = []
     for place, letter in enumerate(text.translate(_QUOTES)):

@@ -54,8 +54,8 @@ NO_ROOM, BAD_ANSWER = "E_CONTEXT", "E_ANSWER"
 
 @dataclass(frozen=True, kw_only=True)
 class StageOptions:
-    """What the stage may ask, and how. `codes` are those it may ask about; `guideline` the clauses that hold
-    for every dialogue; the rest as in `dialint.detector.judge.config.JudgeConfig`."""
+    """Options of the stage. `codes` are those it may ask about; `guideline` the clauses that hold for every
+    dialogue; the rest as in `dialint.detector.judge.config.JudgeConfig`."""
 
     codes: frozenset[str]
     detail: Detail = "auto"
@@ -72,7 +72,8 @@ class StageOptions:
 
     @classmethod
     def of(cls, judge: JudgeConfig, codes: Iterable[str], **options: Any) -> StageOptions:
-        """How `judge` is asked about `codes`; one that was trained here about those that it was trained on.
+        """The options of `judge` for `codes`; a judge that was trained here is asked about the codes of its
+        training only.
 
         Raises:
             ConfigError: a guideline that cannot be used.
@@ -91,8 +92,8 @@ class StageOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _Ask:
-    """A question about a case. `parse` makes of an answer what `accept` takes, or says what is wrong with it;
-    `number` is that of the case's question, none of a second look."""
+    """A question about a case. `parse` turns an answer into the argument of `accept`, or into a message on
+    its fault; `number` is that of the case's question, None for a second look."""
 
     case: JudgedDialogue
     codes: tuple[str, ...]
@@ -120,7 +121,7 @@ class _Ask:
 
 
 class JudgedDetector:
-    """The verdicts of the detector `inner`, with what a judge reads in the dialogues."""
+    """The detector `inner` with a judge that reads the dialogues."""
 
     def __init__(self, inner: Detector, engine: JudgeEngine, options: StageOptions) -> None:
         self.inner = inner
@@ -129,7 +130,7 @@ class JudgedDetector:
         self.judge_name = re.sub(r"[^\w ./:@+-]", "_", engine.name)[:80]
         self.usage = JudgeUsage()
         self.n_before = 0
-        """Dialogues of the log before those that are judged next: budgets depend on it."""
+        """Dialogues of the log before the next ones: budgets depend on it."""
         self._log = EMPTY_PROFILE
         rules = Rules({}, options.overrides, judge_threshold=options.threshold)
         self._merge = Merger(self.judge_name, inner.taxonomy, rules).merge
@@ -152,7 +153,7 @@ class JudgedDetector:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Those of the detector inside, and those that the judge may be asked about."""
+        """The codes of the inner detector and of the judge."""
         inner = set(self.inner.codes)
         return tuple(code for code in self.taxonomy.codes if code in inner or code in self.options.codes)
 
@@ -193,7 +194,7 @@ class JudgedDetector:
 
     @property
     def is_ranked(self) -> bool:
-        """Whether a budget goes to some dialogues first, by all probabilities of the detector inside."""
+        """True if a budget ranks dialogues, by all probabilities of the inner detector."""
         return self.options.budget is not None
 
     def with_log(self, log: LogProfile) -> JudgedDetector:
@@ -208,7 +209,7 @@ class JudgedDetector:
         return results
 
     def read(self, dialogues: Sequence[Dialogue]) -> list[JudgedDialogue]:
-        """What the judge lists in dialogues, before anything is decided."""
+        """Reads dialogues with the judge, without decisions."""
         cases = self._cases(dialogues)
         self._read_all(cases)
         return cases
@@ -269,7 +270,7 @@ class JudgedDetector:
             self.usage.spent += allowed - purse.left
 
     def _plan_questions(self, case: JudgedDialogue) -> None:
-        """The questions about a case, with what it lacks for some codes."""
+        """Makes the questions about a case, and records the codes without the evidence that they need."""
         dialogue = case.masked
         if not any(turn.role in JUDGED_ROLES and turn.text.strip() for turn in dialogue.turns):
             return
@@ -363,7 +364,7 @@ class JudgedDetector:
         )
 
     def _ask_within(self, purse: Purse, asks: Sequence[_Ask]) -> list[_Ask]:
-        """Asks as many as the budget reaches, in waves; returns those that were not asked."""
+        """Asks as many as the budget reaches, in waves; returns the others."""
         rest = list(asks)
         while rest:
             sent: list[JudgeRequest] = []
@@ -411,6 +412,5 @@ class JudgedDetector:
 
 
 def _rank(case: JudgedDialogue) -> tuple[float, bytes]:
-    """Sorts dialogues: first those in which the detector inside expects most errors; equal ones by a hash of
-    their ids."""
+    """Sort key: the most expected errors first, ties by a hash of the id."""
     return -case.expected_errors, hashlib.sha256(case.dialogue.id.encode()).digest()

@@ -22,7 +22,7 @@ MAX_DOMAIN = 120
 
 _PLAIN_DOMAIN = re.compile(r"(?:[^\W_][\w-]{0,63}+(?<=[^\W_])\.){1,6}[^\W\d_]{2,24}(?![\w@])")
 _AT_SIGN = re.compile("@|%40")
-"""As typed, and as in the address of a page."""
+"""As typed, and as encoded in URLs."""
 _LOCAL_CHARS = frozenset("!#$%&'*+-./=?^_`{|}~")
 
 _LETTERS = re.compile(r"(?:(?<=[\s:,;(])|^)\w(?:[\s-]\w){2,30}$")
@@ -33,7 +33,7 @@ _SIGNS = (
     (re.compile(r"\splus\s"), "+"),
     (re.compile(r"[\s\[\](){}<>*|]"), ""),
 )
-"""Words written for signs, in the order in which they are replaced."""
+"""Words for signs, in the order in which they are replaced."""
 _INITIALS = re.compile(r"(?:(?<![^\s:,;(])[b-hj-z]\s){1,3}$")
 _HANDLE = re.compile(r"(?<![^\W_])[^\W\d_](?=[\w.]{2,63}+$)[\w.]{0,62}[\d_.]\w{1,62}+$")
 
@@ -119,8 +119,8 @@ def _last_tld(low: str, domain: re.Match[str]) -> int | None:
 
 
 def _is_tld(label: str, dotted: str) -> bool:
-    """Whether `label` is a top-level domain: a known one, any word right after a dot, two letters after
-    "dot"."""
+    """Returns whether `label` is a top-level domain: a known one, any word right after a dot, or two letters
+    after "dot"."""
     if label in word_list("top_level_domains") or not label.isalpha():
         return label in word_list("top_level_domains")
     return not any(char.isspace() for char in dotted) or (
@@ -129,8 +129,7 @@ def _is_tld(label: str, dotted: str) -> bool:
 
 
 def _plainly(text: str) -> str:
-    """`text` with words for dots and dashes replaced by the signs, so that spellings of one address are
-    equal."""
+    """Replaces words for dots and dashes by the signs, so that spellings of one address are equal."""
     for words_for_it, sign in _SIGNS:
         text = words_for_it.sub(sign, text)
     return text
@@ -206,7 +205,7 @@ def _number_first(view: View) -> Iterator[Entity]:
 
 
 def _is_announced(view: View, start: int, *, sure: bool) -> bool:
-    """Whether what stands before a street in lower case says that it is one."""
+    """Returns whether the words before a street in lower case mark it as one."""
     floor = max(0, start - 48)
     begins = start == 0 or view.low[start - 1] == "\n"
     is_cued = sure and (begins or STREETS.cue.search(view.low, floor, start))
@@ -214,7 +213,7 @@ def _is_announced(view: View, start: int, *, sure: bool) -> bool:
 
 
 def _without_plain_words(view: View, start: int, end: int) -> int:
-    """`end` moved left until no lower-case word after a comma hangs on to the address."""
+    """Moves `end` left, before a lower-case word after a comma that does not belong to the address."""
     comma = view.text.rfind(",", start, end)
     if comma >= 0 and (word := _WORD_AFTER_COMMA.match(view.text, comma, end)):
         unit = word[1].lower() in ("apt", "apartment", "suite", "ste", "unit", "flat", "floor", "room")

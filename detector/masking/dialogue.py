@@ -60,12 +60,12 @@ def find_mentions(view: View, names: set[str]) -> Iterator[Entity]:
 
 
 Recognizer = Callable[[View, str], Iterable[Entity]]
-"""A function of a view and of the turn before, in lower case, which may ask for a value. It returns entities
+"""A function of a view and of the turn before, in lower case, which may request a value. It returns entities
 of one of `KINDS`; they may not overlap those of an earlier recognizer."""
 
 
 def recognizer_plugins() -> Mapping[str, Plugin]:
-    """Return where the recognizers come from.
+    """Returns the entry points of the recognizers.
 
     Raises:
         ConfigError: E_PLUGIN.
@@ -75,8 +75,8 @@ def recognizer_plugins() -> Mapping[str, Plugin]:
 
 @cache
 def load_recognizers() -> tuple[Recognizer, ...]:
-    """Return dialint's own recognizers, in order of precedence, and those that installed packages offer in
-    the group ``dialint.recognizers``.
+    """Returns dialint's own recognizers, in order of precedence, and those of installed packages in the group
+    ``dialint.recognizers``.
 
     Raises:
         ConfigError: E_PLUGIN.
@@ -85,7 +85,8 @@ def load_recognizers() -> tuple[Recognizer, ...]:
 
 
 def _checked(entry: Plugin) -> Recognizer:
-    """The function of an entry; one of others must not return entities that have no placeholder."""
+    """Loads the function of an entry; one of another package must not return entities without a
+    placeholder."""
     find: Recognizer = entry.load(Callable)
     if entry.is_own:
         return find
@@ -116,11 +117,11 @@ class _TextMasking:
         self.update_view()
 
     def update_view(self) -> None:
-        """Rebuild the view, with all entities cut out."""
+        """Rebuilds the view, with all entities cut out."""
         self.view = make_view(self.text, [(item.start, item.end) for item in self.entities])
 
     def add(self, candidates: Iterator[Entity]) -> bool:
-        """Add the candidates that overlap no entity; return whether there was one."""
+        """Adds the candidates that overlap no entity; returns whether there was one."""
         selected: list[Entity] = []
         text = self.view.text
         covered = bytearray(0)
@@ -140,7 +141,7 @@ class _TextMasking:
         return bool(selected)
 
     def search(self, before: str) -> bool:
-        """Run all recognizers until nothing new matches; return whether anything matched."""
+        """Runs all recognizers until nothing new matches; returns whether anything matched."""
         changed = False
         while self.add(item for find in load_recognizers() for item in find(self.view, before)):
             changed = True
@@ -148,12 +149,12 @@ class _TextMasking:
 
 
 def mask_text(text: str) -> MaskedText:
-    """`text` with personal data as placeholders, numbered by kind in order of appearance."""
+    """Replaces personal data in `text` by placeholders, numbered by kind in order of appearance."""
     return _mask([text], n_turns=1)[0]
 
 
 def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
-    """The dialogue with placeholders for personal data, and the masked text of each turn.
+    """Replaces personal data in a dialogue by placeholders; returns the masked text of each turn too.
 
     The same value gets the same placeholder in all turns. Sources that are texts, the names of tools and the
     arguments of their calls are masked like turns; sources that are ids, other ids, authors and metadata
@@ -184,8 +185,8 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
 
 
 def mask_words(dialogue: Dialogue, words: Iterable[str]) -> dict[str, str]:
-    """The masked form of texts about a dialogue, such as reasons, with its names. They are masked like its
-    sources; a blank is appended because a source without one would count as an id."""
+    """Masks texts about a dialogue, such as reasons, with its names. They are masked like its sources; a
+    blank is appended because a source without one would count as an id."""
     distinct = list(dict.fromkeys(words))
     sources = (*(f"{each} " for each in distinct), *dialogue.sources)
     masked = mask_dialogue(dialogue.model_copy(update={"sources": sources}))[0].sources
@@ -193,8 +194,8 @@ def mask_words(dialogue: Dialogue, words: Iterable[str]) -> dict[str, str]:
 
 
 def _map_texts(value: JsonValue, mask: Callable[[str], str], key: str = "") -> JsonValue:
-    """`value` with its texts and numbers masked, each after its key, which says what it is; and with the keys
-    that are no plain words, which say nothing."""
+    """Masks the texts and numbers in `value`, each after its key, which gives context, and the keys that are
+    no plain words."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         after = mask(f"{key}: {value}").removeprefix(f"{key}: ")
         return value if after == str(value) else after
@@ -209,7 +210,7 @@ def _map_texts(value: JsonValue, mask: Callable[[str], str], key: str = "") -> J
 
 
 def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn:
-    """`turn` with a masked text, and its calls with the next of the masked `arguments`."""
+    """Replaces the text of `turn`, and its calls' arguments by the next of the masked `arguments`."""
     changes: dict[str, Any] = {} if turn.text == text else {"text": text}
     if turn.tool_calls:
         calls = []
@@ -222,7 +223,7 @@ def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn
 
 
 def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:
-    """Mask each text. The first `n_turns` are consecutive turns, so that each may answer the one before."""
+    """Masks each text. The first `n_turns` are consecutive turns, so that each may answer the one before."""
     maskings = [_TextMasking(text) for text in texts]
     stale = list(range(len(maskings)))
     names: set[str] = set()

@@ -59,13 +59,13 @@ def cue_before(view: View, start: int) -> tuple[Cue | None, bool]:
 
 
 def _belongs(view: View, first: re.Match[str], second: re.Match[str]) -> bool:
-    """Whether the cue `second` only qualifies `first`, as in "phone #" or "the card on my account"."""
+    """Returns whether the cue `second` qualifies `first`, as in "phone #" or "the card on my account"."""
     is_mixed = _cue_of(first) != "keep" == _cue_of(second)
     return is_mixed and PATTERNS.link.fullmatch(view.low, first.end(), second.start()) is not None
 
 
 def cue_after(view: View, end: int) -> Cue | None:
-    """The cue in the words right after a number, as in "... is my mobile"."""
+    """The cue right after a number, as in "... is my mobile"."""
     window = view.low[end : end + 40]
     match = PATTERNS.verb.match(window)
     if not match:
@@ -82,7 +82,7 @@ def cue_requested(before: str) -> Cue | None:
 
 
 def is_ending(view: View, start: int) -> bool:
-    """Whether the number at `start` is described as the end of a longer one ("last four digits")."""
+    """Returns whether the number at `start` is described as the end of a longer one ("last four digits")."""
     return PATTERNS.ending.search(view.low, max(0, start - 40), start) is not None
 
 
@@ -91,7 +91,7 @@ def _cue_of(match: re.Match[str]) -> Cue:
 
 
 def spelled_digits(run: str) -> str:
-    """The digits a lower-case run of number words stands for: "double five twenty one" is "5521".
+    """Parses a lower-case run of number words: "double five twenty one" is "5521".
 
     Hundreds swallow the tens after them and tens the ones, as people read phone numbers.
     """
@@ -112,7 +112,7 @@ def spelled_digits(run: str) -> str:
 
 
 def _zeros_to_fill(last: str, value: str) -> int:
-    """How many closing zeros of `last` ("20", "900") the smaller number `value` takes the place of."""
+    """The number of closing zeros of `last` ("20", "900") that the smaller number `value` replaces."""
     if len(last) < 2 or len(value) >= len(last) or value == "0" or not last.endswith("0" * len(value)):
         return 0
     return len(value) if last in _TENS.values() or len(last) == 3 else 0
@@ -129,7 +129,7 @@ _COUNTING = "0123456789101112131415"
 
 
 def is_phone(run: str, digits: str) -> bool:
-    """Whether `run` is written as nothing but a phone number is, so that no word need say so."""
+    """Returns whether `run` has the form of a phone number and of nothing else, so that it needs no cue."""
     if run.startswith("+"):
         return 8 <= len(digits) <= 15 and _is_international(digits)
     if digits.startswith("00") and len(digits) <= 17:
@@ -157,7 +157,7 @@ def _is_international(digits: str) -> bool:
 
 
 NEAR_START = 24
-"""A number within so many characters of the start of its turn may answer the turn before."""
+"""Characters from the start of a turn within which a number may answer the turn before."""
 
 _CUT = re.compile(r"\s?/\s|\s/|\s-\s|\s{2,}|\)\s?\(")
 _NOT_PERSONAL = re.compile(
@@ -229,7 +229,7 @@ def _typed_entity(view: View, start: int, end: int, before: str) -> Entity | Non
 
 
 def _kind_of(run: str, digits: str, cue: Cue | None, adjacent: bool) -> Kind | None:
-    """What a typed run is. `adjacent`: the cue stands right before it."""
+    """Classifies a typed run. `adjacent`: the cue stands right before it."""
     retained = cue == "keep" and adjacent
     if run.startswith("00") and len(digits) <= 17 and not retained and is_phone(run, digits):
         return "PHONE"
@@ -253,7 +253,7 @@ def _kind_of(run: str, digits: str, cue: Cue | None, adjacent: bool) -> Kind | N
 
 
 def cue_of(view: View, start: int, end: int, before: str) -> tuple[Cue | None, bool]:
-    """The cue that speaks for the number at ``[start, end)``, and whether it stands right before it."""
+    """The cue for the number at ``[start, end)``, and whether it stands right before it."""
     cue, adjacent = cue_before(view, start)
     if cue == "keep" and adjacent:
         return cue, True
@@ -292,7 +292,7 @@ def _spelled_entities(view: View, match: re.Match[str], before: str) -> Iterator
 
 
 def is_card(digits: str) -> bool:
-    """Whether `digits` are a payment card: a known scheme's first digits and length, and the Luhn check.
+    """Returns whether `digits` are a payment card: prefix and length of a known scheme, and the Luhn check.
 
     One in ten numbers passes Luhn by chance, so an order number of 16 digits that begins like a card is
     masked now and then; a card number that leaks is worse.

@@ -119,7 +119,7 @@ def _ibans(view: View) -> Iterator[Entity]:
 
 
 def _iban_end(text: str) -> int | None:
-    """How many characters at the head of `text` are a valid IBAN, if any."""
+    """The length of a valid IBAN at the start of `text`, if any."""
     from stdnum import iban
 
     positions = [index for index, char in enumerate(text) if char.isalnum()]
@@ -239,7 +239,7 @@ def find_cued_values(view: View, before: str) -> Iterator[Entity]:
 
 
 def _secret(view: View, match: re.Match[str]) -> Entity | None:
-    """The value after a word for a password, if it looks like one or the text states that it is one."""
+    """The value after a word for a password, if it looks like one or the text says that it is one."""
     value = match["value"].rstrip(".!?:")
     written = view.text[match.start("value") : match.start("value") + len(value)]
     odd = any(not char.isalpha() for char in value) or written[1:] != written[1:].lower()
@@ -255,7 +255,6 @@ def _secret(view: View, match: re.Match[str]) -> Entity | None:
 
 
 def _holds(view: View, match: re.Match[str], kind: Kind) -> bool:
-    """Whether a match is confirmed by checks beyond its pattern."""
     if kind == "PLATE":
         value = view.text[match.start("value") : match.end("value")]
         digits = sum(char.isdigit() for char in value)
@@ -270,7 +269,7 @@ _VIN_VALUES = dict(
 
 
 def _is_vin(text: str) -> bool:
-    """Whether the check digit of a North American vehicle number is valid."""
+    """Validates the check digit of a North American vehicle number."""
     total = sum(
         weight * (int(char) if char.isdigit() else _VIN_VALUES[char])
         for char, weight in zip(text, _WEIGHTS, strict=True)

@@ -1,5 +1,5 @@
-"""The words of masking: lists in `lexicon.yaml`, all in lower case, regular expressions in `patterns.yaml`;
-those of names, and the cues of names.
+"""Word lists and patterns of masking: lists in `lexicon.yaml`, all in lower case, regular expressions in
+`patterns.yaml`; those of names, and the cues of names.
 
 The cues are grouped by how reliable they are, in English, German, Spanish, French and Russian, and a few
 phrases of other languages. `mine`: "my name is", where any word may follow. `theirs`: "the name is". `bare`:
@@ -18,7 +18,7 @@ PATTERN_FILE = "masking/patterns.yaml"
 
 
 def patterns(section: str, **parts: str) -> Patterns:
-    """Return the patterns of a section, with `parts` that are made elsewhere."""
+    """Returns the patterns of a section, with `parts` that are made elsewhere."""
     return Patterns(PATTERN_FILE, section, **parts)
 
 
@@ -28,7 +28,7 @@ def _lists() -> dict[str, frozenset[str]]:
 
 
 def word_list(name: str) -> frozenset[str]:
-    """Return a list of words in lower case."""
+    """Returns a list of words in lower case."""
     return _lists()[name]
 
 
@@ -67,12 +67,12 @@ SURNAMES = word_list("surnames")
 
 
 def is_patronymic(word: str) -> bool:
-    """Whether a lower-case word has the form of a Russian patronymic in any grammatical case, such as
+    """Returns whether a lower-case word has the form of a Russian patronymic in any grammatical case, such as
     "ильинична"."""
     return word[-1:] in "чауеймы" and CUES.patronymic.fullmatch(word) is not None
 
 
 def is_surname(word: str) -> bool:
-    """Whether a lower-case word is a listed family name, or has the form of a Russian one in any grammatical
-    case."""
+    """Returns whether a lower-case word is a listed family name, or has the form of a Russian one in any
+    grammatical case."""
     return word in SURNAMES or ("а" <= word[:1] <= "я" and CUES.russian_surname.fullmatch(word) is not None)

@@ -134,8 +134,8 @@ def _with_patronymic(view: View, start: int) -> Entity | None:
 
 
 def _is_addressed(view: View, word: re.Match[str]) -> bool:
-    """Whether the context of a given name addresses or mentions a person: "Anna, ...", "..., Anna!", "ask
-    Anna to"."""
+    """Returns whether the context of a given name addresses or mentions a person: "Anna, ...", "ask Anna
+    to"."""
     if PATTERNS.place.match(view.low, word.end()):
         return False
     if _COMMA_AFTER.match(view.text, word.end()) and _ADDRESSING.search(
@@ -152,13 +152,13 @@ def _is_addressed(view: View, word: re.Match[str]) -> bool:
 
 
 def _is_place(view: View, result: Entity) -> bool:
-    """Whether a candidate holds a word for a place, or one follows."""
+    """Returns whether a candidate contains or precedes a word for a place."""
     found = PATTERNS.place.search(view.low, result.start, result.end)
     return bool(found or PATTERNS.place.match(view.low, result.end))
 
 
 def _is_sure(view: View, result: Entity) -> bool:
-    """Whether a candidate is certainly a name: a listed one, or a patronymic."""
+    """Returns whether a candidate is certainly a name: a listed one, or a patronymic."""
     words = _WORD.findall(view.low, result.start, result.end)
     return not _is_place(view, result) and (
         words[0] in GIVEN_NAMES
@@ -311,7 +311,7 @@ def _answers(view: View) -> Iterator[Entity]:
 
 
 def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | None:
-    """The name that begins at `position`: capitalised words, or with `lower` any that are no common words."""
+    """The name at `position`: capitalised words, or with `lower` any that are no common words."""
     start = end = position
     count = titles = 0
     while count < most and (word := _WORD.match(view.text, position)):

@@ -1,4 +1,4 @@
-"""What recognizers read and what they return: views of a text, entities, placeholders and masked text.
+"""Input and output of recognizers: views of a text, entities, placeholders and masked text.
 
 A `View` is the text as recognizers receive it: look-alike characters folded, masked spans cut to one
 character. A text and its masked form have the same view, whatever the length of the placeholders; that makes
@@ -80,7 +80,7 @@ def find_placeholders(text: str) -> list[Entity]:
 
 
 def replace_spans(text: str, results: Sequence[Entity], placeholders: Sequence[str]) -> MaskedText:
-    """`text` with each span of `results` (in order, disjoint) replaced by the placeholder beside it."""
+    """Replaces each span of `results` (in order, disjoint) by the placeholder at its place."""
     pieces: list[offsets.Piece] = []
     position = 0
     for item, placeholder in zip(results, placeholders, strict=True):
@@ -101,7 +101,7 @@ _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 _SCRIPT_CHANGE = re.compile(
     rf"(?<=[{_UNSPACED}])(?=[\da-zA-Z+(@])|(?<=[\da-zA-Z)])(?=[{_UNSPACED}])|(?<=[Ѐ-ӿ])(?=\d{{6}})|(?<=\d{{6}})(?=[Ѐ-ӿ])"
 )
-"""Where a value stands right beside letters of another script; the view has a blank there."""
+"""Borders between a value and letters of another script; the view has a blank there."""
 _APOSTROPHES = dict.fromkeys(map(ord, "‘’ʼ´`"), ord("'"))
 
 
@@ -135,7 +135,7 @@ _FOLD = _Fold(_APOSTROPHES)
 
 @dataclass(frozen=True)
 class View:
-    """`text` as recognizers see it, `low` its lower case of equal length, and the edits that lead to the
+    """`text` as recognizers read it, `low` its lower case of equal length, and the edits that lead to the
     original."""
 
     text: str
@@ -148,7 +148,7 @@ class View:
 
 
 def _beside_letters(text: str, cuts: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """A blank on each side of a masked span that has a letter there beside which a value would get one."""
+    """Blanks to insert beside masked spans, on each side with a letter beside which a value would get one."""
     for start, end, sign in cuts:
         if sign == BLANK:
             if start and _UNSPACED_LETTER.match(text, start - 1):
@@ -158,11 +158,11 @@ def _beside_letters(text: str, cuts: Iterable[tuple[int, int, str]]) -> Iterator
 
 
 COMBINING = re.compile("[\u0300-\u036f]+")
-"""Accents that stand behind their letter; the view has the letters alone."""
+"""Accents behind their letter; the view has the letters alone."""
 
 
 def make_view(text: str, selected: Iterable[tuple[int, int]]) -> View:
-    """The view of `text` with the ranges `selected` (in order, disjoint) cut to one `BLANK` each."""
+    """Makes the view of `text` with the ranges `selected` (in order, disjoint) cut to one `BLANK` each."""
     folded = text if text.isascii() else text.translate(_FOLD)
     cuts = [(start, end, BLANK) for start, end in selected]
     if folded is not text:

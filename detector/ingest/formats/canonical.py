@@ -63,7 +63,7 @@ def _read(record: dict[str, Any], _: str) -> Iterator[RawDialogue]:
 
 @lru_cache(1024)
 def _unknown_field(name: str, path: str) -> Message:
-    """The warning about a field that is not read, with the known one that is most like it."""
+    """The warning about a field that is not read, with the most similar known one."""
     known = nearest(name, sorted(TURN_FIELDS if path else RECORD_FIELDS))
     return Message("W_UNKNOWN_FIELD {path}{name}{nearest}", path=path, name=format_word(name),
                    nearest=f", {known.strip()}" if known else "")  # fmt: skip
@@ -132,9 +132,9 @@ def _read_row(row: dict[str, Any], raw_id: object) -> RawDialogue:
 
 
 def _row_turn(raw: dict[str, Any], path: str, name: str | None, *, is_tau: bool) -> RawTurn:
-    """One turn. In `action` stands that a turn is a tool's result, or the JSON of an agent's calls, beside
-    which an agent of tau-bench says nothing; an agent's blank turn with another action is a step that the
-    customer did not see."""
+    """Reads one turn. `action` marks a tool's result, or holds the JSON of an agent's calls, beside which an
+    agent of tau-bench says nothing; an agent's blank turn with another action is a step that the customer did
+    not see."""
     turn = RawTurn(raw["role"], raw["text"], raw.get("at"), raw.get("author"))
     turn.tool_call_id, turn.tool_error = raw.get("tool_call_id"), raw.get("tool_error")
     action = raw.get("action")

@@ -44,7 +44,7 @@ TEXTS, CALLS, RESULTS, SILENT = (frozenset(WORDS[kind]) for kind in ("texts", "c
 
 
 def _is_chat(record: Any) -> bool:
-    """Whether a record is a chat, or a preference row."""
+    """Returns whether a record is a chat, or a preference row."""
     if isinstance(record, dict) and "preferred_output" in record:
         return isinstance(record.get("input"), dict)
     return isinstance(record, dict) and _chat_key(record) is not None
@@ -70,14 +70,14 @@ def _is_message(item: dict[str, Any], key: str) -> bool:
 
 
 def _speaker(message: dict[str, Any]) -> object:
-    """The word for who speaks; LangChain writes it as `type`."""
+    """The word for the speaker; LangChain writes it as `type`."""
     role = message.get("role")
     kind = message.get("type")
     return kind if role is None and isinstance(kind, str) and kind in ROLES else role
 
 
 def _is_sharegpt(record: Any) -> bool:
-    """Whether a record is a ShareGPT row, under any spelling of the list and of its keys."""
+    """Returns whether a record is a ShareGPT row, under any spelling of the list and of its keys."""
     first = next(filter(None, (first_object(record, key) for key in WORDS["sharegpt_lists"])), {})
     return "value" in first or "role" in first
 

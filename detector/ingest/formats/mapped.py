@@ -36,7 +36,7 @@ from dialint.detector.ingest.tree_mapping import (
 from dialint.detector.ingest.words import BLANK, flag_is_internal
 
 N_COMPARED = 20
-"""Dialogues of a record by which its format is recognised."""
+"""Dialogues of a record that are compared to recognise its format."""
 _EPOCH = re.compile(r"\d{9,14}(?:\.\d{1,9})?")
 
 
@@ -251,7 +251,7 @@ def _text(value: object, join: str) -> object:
 
 
 def _internal(kind: TurnMapping, item: Any, scope: Scope, path: str) -> bool | None:
-    """Whether a message is an internal note; None if nothing says."""
+    """Returns whether a message is an internal note; None if no flag is set."""
     if holds(kind.note_if, item, scope):
         return True
     for flags, public in ((kind.public, True), (kind.private, False)):

@@ -1,6 +1,5 @@
-"""Calls of tools as logs write them: names, arguments as objects or as JSON text, ids; and the text of a
-reasoning agent (ReAct), of which the customer saw a part or nothing.
-"""
+"""Reads calls of tools: names, arguments as objects or as JSON text, ids; and the text of a reasoning agent
+(ReAct), of which the customer saw a part or nothing."""
 
 from __future__ import annotations
 
@@ -97,7 +96,7 @@ def _nested(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def call_id(value: dict[str, Any]) -> object:
-    """The id by which a call and its result name each other, under any of its keys."""
+    """The id that a call and its result share, under any of its keys."""
     keys = ("call_id", "tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "id")
     return next((value[key] for key in keys if value.get(key) is not None), None)
 
@@ -161,7 +160,7 @@ def read_star_query(text: str) -> ToolCall | None:
 
 
 def silence(turn: RawTurn, calls: tuple[ToolCall, ...]) -> None:
-    """Make a turn one that only calls tools: the customer saw nothing of its text."""
+    """Makes a turn one that only calls tools: the customer saw nothing of its text."""
     turn.tool_calls = calls
     if isinstance(turn.text, str):
         turn.text, turn.edits = assemble(turn.text, [])
@@ -200,8 +199,8 @@ def read_reasoning(turns: list[RawTurn]) -> None:
 
 
 def _has_result(turns: list[RawTurn], index: int) -> bool:
-    """Whether a tool's result follows the turn at `index` before the customer's next one; also at the end of
-    a log, where nobody saw the call."""
+    """Returns whether a tool's result follows the turn at `index` before the customer's next one; true at the
+    end of a log, where nobody saw the call."""
     roles = (turn.role for turn in turns[index + 1 :])
     return next((role for role in roles if role in ("tool", "customer")), "tool") == "tool"
 

@@ -46,7 +46,7 @@ MODEL_OPERATIONS = ("chat", "generate_content", "text_completion")
 
 MAX_INDEX_DIGITS = 6
 MAX_THREADS = 16
-"""A call goes on from one of so many threads, the newest."""
+"""Newest threads that a call may continue."""
 
 Span = dict[str, Any]
 Message = dict[str, Any]
@@ -54,7 +54,7 @@ Message = dict[str, Any]
 
 
 def _has_attributes(prefixes: tuple[str, ...], record: Any) -> bool:
-    """Whether a record is an export of spans, or one span, with such attributes."""
+    """Returns whether a record is an export of spans, or one span, with such attributes."""
     try:
         return any(
             key.startswith(prefixes)
@@ -67,7 +67,7 @@ def _has_attributes(prefixes: tuple[str, ...], record: Any) -> bool:
 
 
 def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Span]]:
-    """The spans of a record that tell of a conversation, each with its conversation's id.
+    """The spans of a record that belong to a conversation, each with its conversation's id.
 
     Raises:
         BadRecord: E_TYPE, a span or a message has another shape.
@@ -93,7 +93,7 @@ def _span_ids(span: Span) -> tuple[object, ...]:
 
 
 def read_conversation(spans: list[Span], name: str) -> Iterator[RawDialogue]:
-    """The conversation that spans tell, in the order of their times."""
+    """Reads a conversation from its spans, in the order of their times."""
     ordered = sorted(spans, key=lambda span: (span["start"] is None, span["start"] or ""))
     threads: list[_Thread] = []
     for span in ordered:
@@ -120,11 +120,11 @@ class _Thread:
         self._keys: list[str] = []
 
     def continues(self, span: Span) -> bool:
-        """Whether the span goes on from the messages so far."""
+        """Returns whether the span continues the messages so far."""
         return span["instructions"] == self.instructions or self._overlap(_keys(span)) > 0
 
     def add(self, span: Span) -> None:
-        """Add what is new of a span."""
+        """Adds the new messages of a span."""
         incoming: list[Message] = span["messages"]
         keys = _keys(span)
         n_known = self._overlap(keys)
@@ -136,7 +136,7 @@ class _Thread:
         self._keys += keys[n_known:]
 
     def _overlap(self, new: list[str]) -> int:
-        """How many of the last messages are the first of `new`, at most all (Knuth, Morris and Pratt)."""
+        """The number of the last messages that are also the first of `new` (Knuth, Morris and Pratt)."""
         borders = [0] * len(new)
         n = 0
         for position in range(1, len(new)):
@@ -153,7 +153,7 @@ class _Thread:
 
 
 def _keys(span: Span) -> list[str]:
-    """What makes two messages the same: role, words, and calls without their ids."""
+    """Keys of messages, for equality: role, words, and calls without their ids."""
     return [
         json.dumps([one["role"], one["text"].strip(), [call[:2] for call in one["calls"]]], sort_keys=True)
         for one in span["messages"]
@@ -161,7 +161,7 @@ def _keys(span: Span) -> list[str]:
 
 
 def _turns(thread: _Thread, results: dict[str, Span]) -> Iterator[RawTurn]:
-    """The turns of a thread; results that only a tool's own span has follow their call."""
+    """The turns of a thread; results that are only in a tool's own span follow their call."""
     if thread.instructions and not any(message["role"] == "system" for message in thread.messages):
         yield RawTurn("system", thread.instructions)
     answered = {message["call_id"] for message in thread.messages if message["call_id"]}
@@ -231,7 +231,7 @@ def _attributes(value: Any, path: str) -> dict[str, Any]:
 
 
 def _any_value(value: Any) -> Any:
-    """The value that OTLP writes as ``{"stringValue": ...}`` and the like."""
+    """Decodes a value of OTLP, ``{"stringValue": ...}`` and the like."""
     if not isinstance(value, dict):
         return value
     for key in ("stringValue", "boolValue", "doubleValue"):
@@ -272,7 +272,7 @@ def _first_name(*values: object) -> str | None:
 
 
 def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | None:
-    """What a span says of its conversation, as JSON; None if nothing."""
+    """The part of its conversation that a span holds, as JSON; None if none."""
     start = _time(span, ("startTimeUnixNano", "start_time"))
     end = _time(span, ("endTimeUnixNano", "end_time"))
     kind, operation = flat.get("openinference.span.kind"), flat.get("gen_ai.operation.name")
@@ -328,7 +328,7 @@ def _time(span: Span, keys: Iterable[str]) -> str | None:
 
 
 def utc_text(time: datetime | None) -> str | None:
-    """A time as ISO 8601 in UTC, so that texts are in the order of times; None for none, and for one that is
+    """Formats a time as ISO 8601 in UTC, so that texts sort like times; None for none, and for one that is
     then before the year 1 or after 9999."""
     if time is None:
         return None
@@ -338,7 +338,7 @@ def utc_text(time: datetime | None) -> str | None:
 
 
 def _has_failed(span: Span, flat: dict[str, Any]) -> bool | None:
-    """Whether a span ended with an error; None if it does not say."""
+    """Returns whether a span ended with an error; None if unknown."""
     status = object_at(span, "status")
     code = status.get("code", status.get("status_code", span.get("status_code")))
     if code in (2, "2", "STATUS_CODE_ERROR", "ERROR") or flat.get("error.type"):
@@ -347,7 +347,7 @@ def _has_failed(span: Span, flat: dict[str, Any]) -> bool | None:
 
 
 def _decode_list(value: Any, path: str, dialogue: str) -> list[Any]:
-    """A list, or the list that a text is the JSON of."""
+    """Returns a list, decoded if it is JSON."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -40,7 +40,7 @@ _HALVES = {
     "A": ("上午", "凌晨", "早上", "午前", "오전", "ص", "π.μ.", "π. μ."),
     "P": ("下午", "中午", "晚上", "午後", "오후", "م", "μ.μ.", "μ. μ."),
 }
-"""How clocks of 12 hours are written, besides "am" and "pm"."""
+"""Words for the halves of the day, besides "am" and "pm"."""
 _HALF = "|".join(re.escape(word) for words in _HALVES.values() for word in words)
 _HEAD = re.compile(
     r"\[?(?P<date>\d{1,4}(?:[./-]|\. |年)\d{1,2}(?:[./-]|\. |月)\d{1,4}(?:日|\.)?)(?: г\.)?[,،]? "
@@ -50,12 +50,12 @@ _HEAD = re.compile(
     r"(?:\] ?| [-\u2013\u2014] )"
 )
 _BRACKETED = re.compile(r"^[ \t]*\[([^\[\]:\n]{1,60})\](?=:)", re.MULTILINE)
-"""A speaker as WhisperX writes it."""
+"""Speakers in the form of WhisperX."""
 _SPEAKER = re.compile(r"~? ?([^:\n]{1,60}): ?(.*)", re.DOTALL)
 _QUOTES = (('"', '"'), ("\u201c", "\u201d"), ("\u00ab", "\u00bb"))
 _MEDIA = re.compile(r"<[^<>]{3,60}>|\S{1,120}\.\w{2,5} \([^()]{3,40}\)")
 N_COMPARED = 200
-"""Lines by which a transcript is recognised."""
+"""Lines that are compared to recognise a transcript."""
 MAX_SPEAKERS = 6
 
 
@@ -76,8 +76,8 @@ class Line:
 
 
 def read_transcript(text: str) -> list[Line]:
-    """The turns of a text of lines that begin with their speaker, or with ``( 1m 19s )`` and the speaker;
-    other lines go on with the turn before. A header ``Agent NAME`` says who is the agent."""
+    """Reads the turns of a text of lines that begin with their speaker, or with ``( 1m 19s )`` and the
+    speaker; other lines continue the turn before. A header ``Agent NAME`` names the agent."""
     if is_html(text):
         text, _ = assemble(text, read_html(text).pieces)
     text = _BRACKETED.sub(r"\1", text)
@@ -108,7 +108,7 @@ def read_transcript(text: str) -> list[Line]:
 
 
 def _is_script(text: str) -> bool:
-    """Whether nearly all lines begin with one of a few speakers, who alternate."""
+    """Returns whether nearly all lines begin with one of a few alternating speakers."""
     lines = [_BRACKETED.sub(r"\1", line.strip()) for line in text.splitlines()[:N_COMPARED] if line.strip()]
     names = Counter(match[1] for line in lines if (match := _LINE.match(line)))
     often = [name for name, n in names.items() if n > 1 or len(lines) < 6]
@@ -130,7 +130,7 @@ def _is_srt(text: str) -> bool:
 
 
 def _read_cues(text: str, fallback_id: str, _: ReadConfig) -> Iterator[RawDialogue]:
-    """One call; consecutive cues of one speaker are one turn."""
+    """Reads one call; consecutive cues of one speaker are one turn."""
     turns: list[tuple[str, list[str]]] = []
     for speaker, words in _cues(text):
         if turns and speaker in (turns[-1][0], ""):
@@ -170,7 +170,7 @@ def _head_text(line: str) -> str:
 
 
 def _read_whatsapp(text: str, fallback_id: str, config: ReadConfig) -> Iterator[RawDialogue]:
-    """One chat. Notices, deleted messages and media without words are counted and left out."""
+    """Reads one chat. Notices, deleted messages and media without words are counted and left out."""
     messages: list[tuple[int, re.Match[str], list[str]]] = []
     for number, line in enumerate(text.replace("\r\n", "\n").rstrip("\n").split("\n"), 1):
         head = _HEAD.match(_head_text(line))
@@ -199,7 +199,7 @@ def _read_whatsapp(text: str, fallback_id: str, config: ReadConfig) -> Iterator[
 
 
 def _is_notice(words: str) -> bool:
-    """Whether a message was deleted, or had no words: a picture, a call."""
+    """Returns whether a message was deleted, or is a notice without words: a picture, a call."""
     folded = fold(words).rstrip(".")
     is_whole = folded in phrases("deleted_messages") or folded in phrases("wordless_messages")
     return is_whole or ("\n" not in words and folded.startswith(starts("deleted_by")))
@@ -215,13 +215,14 @@ def _without_edit_mark(words: str) -> str:
 
 
 def _style(head: re.Match[str]) -> tuple[str, str, bool, bool]:
-    """How an export writes its heads: one file, one style. Another style is pasted text."""
+    """The style of an export's heads, one for a file; another style is pasted text."""
     date, clock = (re.sub(r"\d{1,2}", "0", re.sub(r"\d{4}", "y", head[part])) for part in ("date", "clock"))
     return date, clock, bool(head["before"] or head["after"]), head[0].startswith("[")
 
 
 def _is_open(name: str, opening: str, closing: str) -> bool:
-    """Whether a quotation begins in what would be a name: a notice such as ``Ann created "Lamps: new"``."""
+    """Returns whether a quotation begins in a supposed name, as in the notice ``Ann created "Lamps:
+    new"``."""
     return bool(name.count(opening) % 2 if opening == closing else name.count(opening) > name.count(closing))
 
 
@@ -234,7 +235,7 @@ def _time_text(head: re.Match[str]) -> str:
 
 
 def _after_head(line: str, head: re.Match[str]) -> str:
-    """What follows the head in the line as it stands; the head was matched without marks and with single
+    """The part of the original line after its head, which was matched without marks and with single
     blanks."""
     n_left, position = head.end(), 0
     while n_left and position < len(line):
@@ -247,8 +248,8 @@ def _after_head(line: str, head: re.Match[str]) -> str:
 
 
 def _times(heads: list[re.Match[str]], config: ReadConfig) -> list[datetime | None]:
-    """The times of the messages. The order of day and month is that of the options, or that which the dates
-    show: a day above 12, or messages that are in order one way only.
+    """The times of the messages, with the order of day and month of the options, else of the dates: a day
+    above 12, or messages that are in order one way only.
 
     Raises:
         BadRecord: E_TIME, neither says.

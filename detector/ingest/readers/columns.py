@@ -1,4 +1,4 @@
-"""Tables with one message a row: the meaning of columns, and what one pass over the rows tells of them.
+"""The columns of tables with one message a row, and a survey of their rows.
 
 CSV, Parquet and records read by a mapping all pass their messages on as `Row`s, whose cells `Columns`
 interprets. Rows are grouped into dialogues by `dialogues`.
@@ -115,24 +115,24 @@ class Columns:
 
     @cached_property
     def by_mapping(self) -> bool:
-        """Whether numbers may be ids, and a missing text is an empty one."""
+        """True if numbers may be ids, and a missing text is an empty one."""
         return self.by_path or self.config.mapped.is_whole
 
     @cached_property
     def html(self) -> bool | None:
-        """Whether texts are HTML by the mapping or the column's name, None if neither says."""
+        """True if texts are HTML by the mapping or the column's name; None if neither decides."""
         text = normalize_name(self.name_of("text"))
         is_named_so = "html" in text or text in RICH
         return True if self.config.mapped.html is None and is_named_so else self.config.mapped.html
 
     @cached_property
     def is_public(self) -> bool:
-        """Whether the privacy column says that the customer saw the message."""
+        """True if the privacy column marks what the customer saw."""
         return is_public_column(self.name_of("private"))
 
     @cached_property
     def is_inbound(self) -> bool:
-        """Whether the column of roles says that the customer wrote the message."""
+        """True if the column of roles marks what the customer wrote."""
         return normalize_name(self.name_of("role")) == "inbound"
 
     def cell(self, cells: Mapping[str, object], meaning: str) -> object:
@@ -179,7 +179,7 @@ class Columns:
         return self.speakers.get(name or BLANK) or speaker_roles().get(name, value)
 
     def _internal(self, cells: Mapping[str, object]) -> bool | None:
-        """Whether a row is an internal note, by its columns; None if they do not say."""
+        """Returns whether a row is an internal note; None if its columns do not say."""
         if is_note_type(self.cell(cells, "type")):
             return True
         is_customer = self._speaker(cells) == "customer"
@@ -192,7 +192,7 @@ class Columns:
         return False if internal is None and value in (None, "") and is_customer else internal
 
     def check_privacy(self, row: Row, file: str) -> None:
-        """Refuse a file with a privacy cell of unknown meaning.
+        """Refuses a file with a privacy cell of unknown meaning.
 
         Raises:
             InputRefused: E_PRIVACY.
@@ -309,7 +309,7 @@ class Survey:
 
     @property
     def is_together(self) -> bool:
-        """Whether the rows of every id are consecutive."""
+        """True if the rows of every id are consecutive."""
         import numpy as np
 
         return len(np.unique(np.frombuffer(self._starts, dtype=np.int64))) == len(self._starts)
@@ -319,7 +319,7 @@ class Survey:
         return [Message("dates {order}", order=self._dates.order)] if self._dates.is_decided else []
 
     def times(self) -> TimeFormat:
-        """How the times are read.
+        """The format of the times.
 
         Raises:
             InputRefused: E_TIME, the dates do not show whether the day or the month comes first.

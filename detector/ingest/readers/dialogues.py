@@ -1,4 +1,4 @@
-"""The dialogues of a log, by whatever it is: JSON records, a text, a table, or records read by a mapping.
+"""Reads the dialogues of a log of any kind: JSON records, a text, a table, or records read by a mapping.
 
 Messages that stand in rows are surveyed in a first pass (`survey_log`), which refuses a file whose times,
 words or paths have no meaning; its result is held for the second.
@@ -36,7 +36,7 @@ from dialint.detector.ingest.validation import ParsedRecord, validate_all
 from dialint.detector.ingest.words import is_note_type
 
 FIRST_RECORDS = 1000
-"""Each path must have a value in at least one of the first so many records."""
+"""Records in which each path must have a value at least once."""
 EXAMPLE_RECORDS = 20
 N_PATHS = 15
 
@@ -146,8 +146,8 @@ def mapped_format(config: ReadConfig, survey: Survey, *, streamed: bool) -> LogF
 
 @lru_cache(maxsize=8)
 def survey_log(source: Source, detected: DetectedFormat, config: ReadConfig) -> Survey | None:
-    """One pass over a log whose messages are read by columns or a mapping; None for any other format. Of
-    Parquet the sizes of all that is decoded are checked.
+    """Surveys a log whose messages are read by columns or a mapping, in one pass; None for any other format.
+    Of Parquet the sizes of all that is decoded are checked.
 
     Raises:
         InputRefused: E_CSV or E_PARQUET; E_EXPANSION; E_MAPPING, a path has no value in the first records;
@@ -209,7 +209,7 @@ def _survey_mapped(source: Source, detected: DetectedFormat, config: ReadConfig)
 
 
 def _refuse_unread_notes(words: dict[str, set[str]], source: Source) -> None:
-    """Refuse a log of which a path that the mapping passes over marks internal notes."""
+    """Refuses a log with words for internal notes at a path that the mapping does not read."""
     for path, seen in words.items():
         word = next(filter(is_note_type, sorted(seen)), None)
         if word is not None and 1 < len(seen) < MAX_NOTE_WORDS:

@@ -40,9 +40,9 @@ from dialint.detector.plugins import plugins
 
 PREFIX_BYTES = 1 << 20
 N_ELEMENTS = 20
-"""Elements of an array by which its format is recognised."""
+"""Elements of an array that are compared to recognise its format."""
 _CHAT_HEAD = re.compile(rb'\[[^\]\n"{\[]{1,80}\](?::|[ ])[^\n]')
-"""A time or a speaker in brackets, before what was said."""
+"""A time or a speaker in brackets, before a message."""
 Split = Literal["whole", "elements", "members", "lists"]
 NO_JSON = object()
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
@@ -120,7 +120,7 @@ def _mapped_formats() -> tuple[LogFormat, ...]:
 
 
 def is_no_log(source: Source, error: InputRefused) -> bool:
-    """Whether a file that was refused is a text of no format among the logs of a folder or an archive."""
+    """Returns whether a refused file is a text of no format among the logs of a folder or an archive."""
     return error.code == "E_FORMAT" and source.is_member and source.name.lower().endswith(".txt")
 
 
@@ -170,7 +170,7 @@ def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str)
 
 
 def read_prefix(source: Source, config: ReadConfig) -> bytes:
-    """The first megabyte, of which blank blocks at the start do not count."""
+    """The first megabyte; blank blocks at the start do not count."""
     result = b""
     for block in blocks(source, config):
         if result and not result.removeprefix(BOM).strip():
@@ -218,7 +218,7 @@ def _first_row(text: bytes, names: list[str], header: str, config: ReadConfig) -
 
 
 def _requested_format(config: ReadConfig) -> LogFormat | None:
-    """The one format that the options or a mapping file with `turns` leave."""
+    """The format, if the options or a mapping file with `turns` leave only one."""
     if config.format == "auto" and config.mapped.tree is None:
         return None
     formats = list(log_formats(config))
@@ -252,7 +252,7 @@ def _json(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
 
 
 def is_one_record_a_line(text: bytes, ending: str) -> bool:
-    """Whether records are one a line, and not in one document over several lines."""
+    """Returns whether records are one a line, and not in one document over several lines."""
     first, newline, rest = text.partition(b"\n")
     if _decode(first) is not NO_JSON:
         follows = rest.lstrip()[:1] in (b"{", b"[") if ending == ".json" else bool(rest.strip())
@@ -275,7 +275,7 @@ def _decode(text: str | bytes, *, strict: bool = True) -> Any:
 
 
 def _first_match(records: Iterable[Any], config: ReadConfig) -> LogFormat | None:
-    """The first format that one of the first records has."""
+    """The first format that matches one of the records."""
     matches = (shape for record in records for shape in log_formats(config) if shape.matches(record))
     return next(matches, None)
 
@@ -297,7 +297,7 @@ def _document(whole: Any, shapes: list[LogFormat]) -> DetectedFormat | None:
 
 
 def parse_prefix(text: bytes) -> Any:
-    """Parse the JSON value at the start of `text`. If its end is missing, it is cut after the last complete
+    """Parses the JSON value at the start of `text`. If its end is missing, it is cut after the last complete
     element and closed. Text after a complete value is ignored. None if it is not JSON."""
     string = text.decode(errors="replace")
     try:

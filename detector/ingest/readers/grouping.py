@@ -23,7 +23,7 @@ from dialint.detector.ingest.times import TimeFormat
 from dialint.detector.ingest.validation import ParsedRecord, validate_all
 
 SIDES = ("agent", "bot", "other")
-"""Roles of rows, those first whose values are the dialogue's."""
+"""Roles of rows, in the order in which their values become the dialogue's."""
 CACHE_KIB = 32 << 10
 
 
@@ -79,9 +79,9 @@ class Group:
         return RawDialogue(name, turns, self._fields(), path=path)
 
     def _fields(self) -> dict[str, Any]:
-        """The dialogue's fields: what the rows of its agents say most often, else those of bots, else others.
-        Without a column for the agent, the author of the agents' turns. Languages that differ between the
-        sides are not one language: each turn's is then detected."""
+        """The dialogue's fields: the most frequent value in the rows of its agents, else of bots, else of
+        others. Without a column for the agent, the author of the agents' turns. Languages that differ between
+        the sides are not one language: each turn's is then detected."""
         results: dict[str, Any] = {"metadata": self.rating} if self.rating else {}
         for meaning in (*FIELDS, "author"):
             sides = [self.values[meaning, side] for side in SIDES if (meaning, side) in self.values]
@@ -102,7 +102,7 @@ def _n_bytes(cell: object) -> int:
 def gather_dialogues(
     rows: Iterable[Row], columns: Columns, times: TimeFormat, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
-    """Group consecutive rows of one id into dialogues. A dialogue with a bad row is rejected at that row's
+    """Groups consecutive rows of one id into dialogues. A dialogue with a bad row is rejected at that row's
     line, so that no message gets lost silently; so is each row without an id."""
 
     def key(row: Row) -> tuple[object, int | None]:
@@ -149,7 +149,7 @@ def mapped_dialogue(
 
 @contextmanager
 def open_spill(schema: str) -> Iterator[sqlite3.Connection]:
-    """A temporary database; it stays in memory up to `CACHE_KIB`.
+    """Opens a temporary database; it stays in memory up to `CACHE_KIB`.
 
     Raises:
         WorldError: the temporary folder is full.
@@ -168,8 +168,7 @@ def open_spill(schema: str) -> Iterator[sqlite3.Connection]:
 
 
 def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
-    """The same rows, grouped by dialogue in the order of first appearance, in the order of the log within
-    each."""
+    """Groups rows by dialogue in the order of first appearance, in the order of the log within each."""
     schema = """
         CREATE TABLE names (name TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;
         CREATE TABLE rows (
@@ -198,5 +197,5 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
 
 
 def _iso(value: object) -> str:
-    """A time of a Parquet table as text, or the type's name of anything else that JSON cannot hold."""
+    """Formats a time of a Parquet table; of any other value that JSON cannot hold the type's name."""
     return value.isoformat() if isinstance(value, datetime | date) else type(value).__name__

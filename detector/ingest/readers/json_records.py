@@ -38,7 +38,7 @@ class ParsedJson(NamedTuple):
 
 
 def decode(raw: bytes) -> Any:
-    """The value of one JSON text.
+    """Decodes one JSON text.
 
     Raises:
         BadRecord: E_UTF8, E_NUL, E_DEPTH, E_RECORD_SIZE, E_DUP_KEY, E_NUMBER, E_SURROGATE,
@@ -65,7 +65,6 @@ def decode(raw: bytes) -> Any:
 
 
 def _is_too_deep(value: Any) -> bool:
-    """Whether lists and objects nest deeper than `MAX_DEPTH`."""
     level = [value]
     for _ in range(MAX_DEPTH):
         objects = (item for one in level if isinstance(one, dict) for item in one.values())
@@ -74,8 +73,8 @@ def _is_too_deep(value: Any) -> bool:
 
 
 def _check_size(raw: bytes) -> None:
-    """Refuse a text that would take over `MAX_VALUE_BYTES` as objects. Brackets and commas within strings are
-    counted too: only millions of them would matter."""
+    """Refuses a text that would take over `MAX_VALUE_BYTES` as objects. Brackets and commas within strings
+    are counted too: only millions of them would matter."""
     size = len(raw) * (2 if raw.isascii() else 5)
     if size + 200 * len(raw) < MAX_VALUE_BYTES:
         return
@@ -104,7 +103,7 @@ PROBLEMS = (
     Message("illegal trailing comma before end of array"), Message("invalid \\escape: "),
     Message("invalid \\uxxxx escape"),
 )  # fmt: skip
-"""What Python's decoder says of a text, in lower case: collected for translation."""
+"""Messages of Python's decoder, in lower case: collected for translation."""
 
 
 def _syntax_fault(text: str, error: json.JSONDecodeError) -> BadRecord:
@@ -147,7 +146,7 @@ _DECODER = json.JSONDecoder(
 
 
 def check_characters(value: Any, path: str = "") -> None:
-    """Check every text in `value`, keys too.
+    """Checks every text in `value`, keys too.
 
     Raises:
         BadRecord: E_NUL or E_SURROGATE with the JSON path of the text.
@@ -168,7 +167,7 @@ def check_characters(value: Any, path: str = "") -> None:
 
 
 def decode_or_fault(raw: bytes) -> Any:
-    """The JSON value, or the `BadRecord` of an invalid text."""
+    """Decodes a JSON text; returns the `BadRecord` of an invalid one."""
     try:
         return decode(raw)
     except BadRecord as bad:
@@ -212,7 +211,7 @@ and for a document that ends early or late."""
 
 
 def segments(stream: Iterable[bytes], lists: tuple[str, ...], max_bytes: int) -> Iterator[Segment]:
-    """The records of a document: the parts of its top array or object, or, with `lists`, the elements of
+    """Splits a document into records: the parts of its top array or object, or, with `lists`, the elements of
     those members of the top object. Tracks brackets and strings; `start` is where the current part begins in
     `data`, and what stands before it is dropped, `base` bytes so far."""
     names, level = {name.encode() for name in lists}, 2 if lists else 1

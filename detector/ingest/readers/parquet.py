@@ -43,7 +43,7 @@ SLICE_ROWS = 16
 
 @contextmanager
 def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Iterator[Any]:
-    """Open the file. Texts at the paths `dictionaries` are read as indices into their dictionaries.
+    """Opens the file. Texts at the paths `dictionaries` are read as indices into their dictionaries.
 
     Raises:
         InputRefused: E_PARQUET.
@@ -64,7 +64,7 @@ def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Itera
 
 @contextmanager
 def _damage(source: Source) -> Iterator[None]:
-    """Turns what Arrow raises over a damaged file into E_PARQUET."""
+    """Translates Arrow's exceptions for a damaged file into E_PARQUET."""
     import pyarrow as pa
 
     try:
@@ -81,7 +81,7 @@ def leaf_paths(file: Any, name: str | None = None) -> list[str]:
 
 
 def check_sizes(source: Source, paths: list[str], config: ReadConfig) -> None:
-    """Refuse a file whose leaves at `paths` take too much memory once they are decoded. Decodes them where
+    """Refuses a file whose leaves at `paths` take too much memory once they are decoded. Decodes them where
     the footer does not show that they fit, but makes no text of a dictionary's value.
 
     Raises:
@@ -95,7 +95,7 @@ def check_sizes(source: Source, paths: list[str], config: ReadConfig) -> None:
 
 
 def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfig) -> int:
-    """Returns the most bytes that the leaves can take, if every value is as long as its whole column."""
+    """Returns an upper bound of the bytes of the leaves: every value as long as its whole column."""
     import pyarrow as pa
 
     limit = _expansion_limit(source, config)
@@ -126,7 +126,7 @@ def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfi
 
 
 def _check_chunk(source: Source, chunk: Any, kind: Any, where: Message) -> None:
-    """Refuse a file with a column chunk of which one row may take too much."""
+    """Refuses a file with a column chunk of which one row may take too much."""
     n, size, name = chunk.num_values, chunk.total_uncompressed_size, source.name
     if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > MAX_FIXED_BYTES:
         problem = Message("{where}: values of {n} bytes each; write it as text", where=where, n=kind.length)
@@ -140,7 +140,6 @@ def _check_chunk(source: Source, chunk: Any, kind: Any, where: Message) -> None:
 
 
 def _expansion_limit(source: Source, config: ReadConfig) -> int:
-    """Bytes that a file may expand to."""
     return int(min(max(RATIO_FROM_BYTES, config.max_ratio * source.size), config.max_expanded_bytes))
 
 

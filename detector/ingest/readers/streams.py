@@ -27,7 +27,7 @@ BLOCK_BYTES = 1 << 16
 cache."""
 ZSTD_PIECE = 1 << 10
 RATIO_FROM_BYTES = 1 << 20
-"""The ratio is checked from this size on: small files of repeated lines compress well without malice."""
+"""Size from which the ratio is checked: small files of repeated lines compress well without malice."""
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"

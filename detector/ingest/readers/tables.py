@@ -36,7 +36,7 @@ SEPARATORS: dict[TableFormat, str] = {"csv": ",", "tsv": "\t", "semicolons": ";"
 DELIMITERS = {",": "','", ";": "';'", "\t": Message("tab"), "|": "'|'"}
 """The delimiters that are tried for logs, with their names in messages and options."""
 N_TITLES = 20
-"""First lines among which a header is searched."""
+"""First lines that are searched for a header."""
 DEFAULT_CONFIG = ReadConfig()
 
 
@@ -119,7 +119,7 @@ def csv_records(source: Source, config: ReadConfig, delimiter: str) -> Iterator[
 
 
 def _unescape(cell: str) -> str | None:
-    """The text of a cell; only escapes that this package's writer makes are undone."""
+    """Unescapes a cell; only the escapes of this package's writer are undone."""
     cell = cell.replace("\ufeff", "")
     return unescape_cell(cell) if cell.startswith("'") and needs_escape(cell[1:]) else cell or None
 
@@ -212,7 +212,7 @@ def delimiter_of(header: str, config: ReadConfig) -> str:
 
 
 def header_below(lines: Iterable[str], config: ReadConfig) -> Message | None:
-    """The advice for a table whose header is not its first line, such as one below a title."""
+    """Advice for a table whose header is not its first line, such as one below a title."""
     for line in islice(lines, 1, N_TITLES):
         cells = set(map(normalize_name, cells_of(line.strip("\r\n"), delimiter_of(line, config))))
         if sum(not cells.isdisjoint(column_names()[meaning]) for meaning in ("id", "role", "text")) > 1:
