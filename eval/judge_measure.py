@@ -104,7 +104,7 @@ class JudgeDetector(PlainDetector):
         verdict = self._merger.merge(case)
         probabilities: dict[int, dict[str, float]] = {}
         for question in case.questions:
-            own = [code for code in question.codes if code in case.asked]
+            own = [code for code in question.codes if code in case.answered]
             for turn in question.turns:
                 probabilities.setdefault(turn, {}).update(dict.fromkeys(own, 0.0))
         for error in case.errors:

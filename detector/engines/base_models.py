@@ -214,8 +214,8 @@ def weights_sha256(folder: Path) -> str:
         raise ConfigError("E_BASE", f"{folder}: no *.safetensors")
     names = {file.name for file in files}
     if (index := folder / "model.safetensors.index.json").exists():
-        named = (read_object(index) or {}).get("weight_map")
-        if not isinstance(named, dict) or not names.issuperset(map(str, named.values())):
+        weight_map = (read_object(index) or {}).get("weight_map")
+        if not isinstance(weight_map, dict) or not names.issuperset(map(str, weight_map.values())):
             raise ConfigError("E_BASE", f"{index}: names weights that are none of the folder's safetensors")
     if len(files) == 1:
         return sha256_file(files[0])
@@ -233,8 +233,8 @@ def fetched_backbone(name: str, sha256: str, shapes: Collection[str]) -> dict[st
     folder = resolve_base(name).folder
     if weights_sha256(folder) != sha256:
         raise ConfigError("E_BASE", f"{folder}: other weights than those the scanner was made for")
-    found = ((f"{BACKBONE}{key.removeprefix(INSIDE)}", weight) for key, weight in iter_weights(folder))
-    return {key: weight.float() for key, weight in found if key in shapes}
+    tensors = ((f"{BACKBONE}{key.removeprefix(INSIDE)}", weight) for key, weight in iter_weights(folder))
+    return {key: weight.float() for key, weight in tensors if key in shapes}
 
 
 def validate_sizes(folder: Path) -> None:

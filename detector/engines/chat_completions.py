@@ -62,8 +62,9 @@ def payload(
 ) -> dict[str, Any]:
     """The body of a request. The message contains the schema if the server does not enforce it, and in a
     second try (`remind`)."""
-    asked = request.with_complaint(complaint) if complaint else request
-    messages = [dict(message) for message in asked.messages]
+    if complaint:
+        request = request.with_complaint(complaint)
+    messages = [dict(message) for message in request.messages]
     if remind or dialect.answer_format in ("object", "text"):
         schema = escape_control_tokens(compact_json(request.schema))
         messages[-1]["content"] += f"\nAnswer with one JSON object of this JSON schema and no more: {schema}"

@@ -91,8 +91,8 @@ def _bounded(schema: Any) -> Any:
 class JsonMatcher:
     """The state of one answer: accepts and samples its next tokens."""
 
-    def __init__(self, matcher: LLMatcher, chance: Random | None = None) -> None:
-        self._matcher, self._chance = matcher, chance
+    def __init__(self, matcher: LLMatcher, rng: Random | None = None) -> None:
+        self._matcher, self._rng = matcher, rng
 
     @property
     def is_complete(self) -> bool:
@@ -108,12 +108,12 @@ class JsonMatcher:
         bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
         allowed = torch.from_numpy(np.unpackbits(bits, count=len(logits), bitorder="little")).bool()
         logits = logits.masked_fill(~allowed.to(logits.device), -torch.inf)
-        if self._chance is None:
+        if self._rng is None:
             token = int(logits.argmax())
         else:
             shares = torch.softmax(logits.double() / VOTE_TEMPERATURE, -1).cumsum(-1)
-            drawn = torch.tensor([self._chance.random()], dtype=shares.dtype, device=shares.device)
-            token = min(int(torch.searchsorted(shares, drawn, right=True)), len(logits) - 1)
+            point = torch.tensor([self._rng.random()], dtype=shares.dtype, device=shares.device)
+            token = min(int(torch.searchsorted(shares, point, right=True)), len(logits) - 1)
         if not allowed[token] or not self._matcher.consume_token(token):
             return None
         return token

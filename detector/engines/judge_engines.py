@@ -216,18 +216,18 @@ class CachedJudge:
         """Returns the stored or the judge's reply to each request; raises as the judge does, and WorldError
         (E_JUDGE_CACHE) if the cache is gone."""
         keys = [self._key(request) for request in requests]
-        kept = self._try(lambda: self._answers.read(keys))
+        stored = self._try(lambda: self._answers.read(keys))
         usable = {
-            key: JudgeReply(text=kept[key])
+            key: JudgeReply(text=stored[key])
             for key, request in zip(keys, requests, strict=True)
-            if key in kept and not request.check(kept[key])
+            if key in stored and not request.check(stored[key])
         }
         left = [n for n, key in enumerate(keys) if key not in usable]
-        asked = dict(zip(left, self.judge.ask([requests[n] for n in left]) if left else (), strict=True))
-        new = {keys[n]: reply.text for n, reply in asked.items() if reply.text}
+        replies = dict(zip(left, self.judge.ask([requests[n] for n in left]) if left else (), strict=True))
+        new = {keys[n]: reply.text for n, reply in replies.items() if reply.text}
         if new:
             self._try(lambda: self._answers.write(new))
-        return [asked[n] if n in asked else usable[key] for n, key in enumerate(keys)]
+        return [replies[n] if n in replies else usable[key] for n, key in enumerate(keys)]
 
     def close(self) -> None:
         with closing(self._answers):

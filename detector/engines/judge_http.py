@@ -279,7 +279,7 @@ class HttpJudge:
                     request, pending.max_tokens, again=pending.answers > 0, complaint=pending.complaint
                 )
             except RequestRefused as refusal:
-                if await self._is_given_up(pending, refusal):
+                if await self._handle_refusal(pending, refusal):
                     return None
                 continue
             counted = self._estimate.believe(request.messages, completion.prompt_tokens)
@@ -306,7 +306,7 @@ class HttpJudge:
             if completion.cut:
                 pending.max_tokens = 2 * request.max_tokens
 
-    async def _is_given_up(self, pending: _Pending, refusal: RequestRefused) -> bool:
+    async def _handle_refusal(self, pending: _Pending, refusal: RequestRefused) -> bool:
         """Handles a refused request; returns whether it failed. If not, its prompt fits the context with a
         shorter answer, to which `pending` is changed. Raises as `_probe` if the server refuses everything."""
         limit = context_limit(refusal.words) if refusal.status in (400, 413, 422) else None

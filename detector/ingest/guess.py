@@ -106,9 +106,9 @@ def guess_meanings(records: Sequence[Any], config: ReadConfig) -> Guess:
                 by_content.append(meaning)
     words = speaker_words(values.get(fields.get("role", ""), []), config)
     unknown = [word for word, role in words.items() if role is None]
-    known = {role for role in words.values() if role}
-    if len(unknown) == 1 and len(known & {"customer", "agent"}) == 1:  # the counterpart
-        words[unknown[0]] = "agent" if "customer" in known else "customer"
+    sides = {role for role in words.values() if role}
+    if len(unknown) == 1 and len(sides & {"customer", "agent"}) == 1:  # the counterpart
+        words[unknown[0]] = "agent" if "customer" in sides else "customer"
     ordered = {meaning: fields[meaning] for meaning in MEANINGS if meaning in fields}
     return Guess(ordered, by_content, words)
 

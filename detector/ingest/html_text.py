@@ -130,8 +130,8 @@ class _Reader:
                 continue
             n_tags += 1
             if n_tags > MAX_TAGS:
-                found = Message("over {n} tags", n=MAX_TAGS)
-                raise BadRecord("E_TURN_SIZE", "", found, Message("at most {n} tags in a text", n=MAX_TAGS))
+                actual = Message("over {n} tags", n=MAX_TAGS)
+                raise BadRecord("E_TURN_SIZE", "", actual, Message("at most {n} tags in a text", n=MAX_TAGS))
             self._text(position, start)
             position = searched = end
             name = (match[4] or "").lower()

@@ -59,14 +59,14 @@ class RawTurn:
 @dataclass
 class RawDialogue:
     """A dialogue as read from a log, not yet validated. `fields` are further fields of `Dialogue`; `path` is
-    the JSON path of the list of turns. `named`: roles are the names of speakers."""
+    the JSON path of the list of turns. `roles_are_names`: a role is the name of a speaker."""
 
     id: object
     turns: list[RawTurn]
     fields: Mapping[str, Any] = field(default_factory=dict)
     warnings: Counter[str] = field(default_factory=Counter)
     path: str = "turns"
-    named: bool = False
+    roles_are_names: bool = False
 
 
 @dataclass(frozen=True)

@@ -206,9 +206,9 @@ def _guess(source: Source, config: ReadConfig) -> Preview | None:
         return None
     values = values_of(records)
     guess = guess_meanings(records, config)
-    chosen, known = config.mapped.fields, config.mapped.roles
+    chosen, chosen_roles = config.mapped.fields, config.mapped.roles
     fields = {meaning: path for meaning, path in guess.fields.items() if path not in chosen.values()}
-    roles = (f"{word}={role}" for word, role in guess.words.items() if role and word not in known)
+    roles = (f"{word}={role}" for word, role in guess.words.items() if role and word not in chosen_roles)
     columns = (f"{meaning}={path}" for meaning, path in fields.items() if meaning not in chosen)
     own = replace(config, column=(*columns, *config.column), role=(*config.role, *roles))
     fields |= chosen

@@ -252,5 +252,5 @@ def _add_labels(sources: list[Source]) -> list[Source]:
 def _parts_of(source: Source) -> tuple[str, ...]:
     if source.name == "-":
         return ("stdin",)
-    named = Path(source.name)
-    return named.absolute().parts if named == source.path else named.parts
+    path = Path(source.name)
+    return path.absolute().parts if path == source.path else path.parts

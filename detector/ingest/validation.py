@@ -132,7 +132,7 @@ def _turns(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> list
             warnings["W_BOM"] += len(spans)
             turn.text, edits = assemble(turn.text, remove_ranges([Piece(0, len(turn.text))], spans))
             turn.edits = compose(edits, turn.edits)
-    if raw.named:
+    if raw.roles_are_names:
         names = [turn for turn in raw.turns if isinstance(turn.role, str) and turn.role not in ROLES]
         spoken = [(str(turn.role), str(turn.text)) for turn in names]
         roles = {**roles, **roles_of(spoken, roles, raw.path, warnings)}
@@ -174,8 +174,8 @@ def _add_tool_fields(fields: dict[str, Any], turn: RawTurn, path: str) -> int:
     size of the arguments."""
     if turn.tool_calls:
         if fields["role"] not in JUDGED_ROLES:
-            found = Message("calls of the role {name}", name=fields["role"])
-            raise BadRecord("E_TYPE", f"{path}.tool_calls", found, "calls of an agent or a bot only")
+            actual = Message("calls of the role {name}", name=fields["role"])
+            raise BadRecord("E_TYPE", f"{path}.tool_calls", actual, "calls of an agent or a bot only")
         fields["tool_calls"] = turn.tool_calls
     for name, value, kind in (
         ("tool_call_id", turn.tool_call_id, str),
@@ -187,8 +187,8 @@ def _add_tool_fields(fields: dict[str, Any], turn: RawTurn, path: str) -> int:
             expected = Message("a text or null") if kind is str else Message("true, false or null")
             raise BadRecord("E_TYPE", f"{path}.{name}", json_kind(value), expected)
         if fields["role"] != "tool":
-            found = Message("the role {name}", name=fields["role"])
-            raise BadRecord("E_TYPE", f"{path}.{name}", found, "of the role tool only")
+            actual = Message("the role {name}", name=fields["role"])
+            raise BadRecord("E_TYPE", f"{path}.{name}", actual, "of the role tool only")
         fields[name] = value
     return sum(len(msgspec.json.encode(call.arguments)) + len(call.name) for call in turn.tool_calls)
 
@@ -284,9 +284,9 @@ def _text(value: object, config: ReadConfig, path: str, warnings: Counter[str]) 
     if not isinstance(value, str):
         raise BadRecord("E_TYPE", f"{path}.text", json_kind(value), "a text")
     if len(value) * 4 > config.max_turn_bytes and len(value.encode()) > config.max_turn_bytes:
-        found = Message("{n} characters", n=len(value))
+        actual = Message("{n} characters", n=len(value))
         expected = Message("at most {n} bytes", n=config.max_turn_bytes)
-        raise BadRecord("E_TURN_SIZE", f"{path}.text", found, expected)
+        raise BadRecord("E_TURN_SIZE", f"{path}.text", actual, expected)
     if TEMPLATE.search(value):
         warnings["W_TEMPLATE_TOKEN"] += 1
     if CONTROL.search(value):

@@ -28,7 +28,7 @@ LONGEST_PREFIX = 40
 LONGEST_WORD, MAX_WORDS, MAX_DIGITS = 30, 3, 4
 FIRST_TURNS = 3
 """Turns of a speaker in which a greeting counts."""
-MAX_NAMED = 6
+MAX_LISTED = 6
 """Speakers that a message names."""
 _JOINTS = str.maketrans("", "", " _-.:/?")
 _SIGNS = str.maketrans("", "", "_.?:#/-")
@@ -187,13 +187,13 @@ def roles_of(
     for name, text in turns:
         if len(first.setdefault(name, [])) < FIRST_TURNS:
             first[name].append(text)
-    known = {name: options.get(name) or _role_in_name(name) or options.get(ANY_ROLE) for name in first}
-    results: dict[str, Role] = {name: role for name, role in known.items() if role is not None}
+    by_name = {name: options.get(name) or _role_in_name(name) or options.get(ANY_ROLE) for name in first}
+    results: dict[str, Role] = {name: role for name, role in by_name.items() if role is not None}
     missing = [name for name in first if name not in results]
     if not any(role in JUDGED_ROLES for role in results.values()) and len(missing) > 1:
-        said = {name: " | ".join(map(fold, first[name])) for name in missing}
+        texts = {name: " | ".join(map(fold, first[name])) for name in missing}
         words = phrases("agent_greetings")
-        greeting = [name for name in missing if any(each in said[name] for each in words)]
+        greeting = [name for name in missing if any(each in texts[name] for each in words)]
         if len(greeting) == 1:
             results[greeting[0]] = "agent"
     people = [name for name in first if results.get(name) not in ("system", "tool")]
@@ -206,13 +206,13 @@ def roles_of(
         sides = ("customer", "agent") if len(unknown) > 1 else ("agent",)
         pairs = (f"{name}={role}" for name, role in zip(unknown, sides, strict=False))
         example = " ".join(f"--role {shlex.quote(pair)}" for pair in pairs)
-        names = ", ".join(repr(name[:40]) for name in unknown[:MAX_NAMED])
-        found = Message("speakers that may be anyone: {names}", names=names)
+        names = ", ".join(repr(name[:40]) for name in unknown[:MAX_LISTED])
+        actual = Message("speakers that may be anyone: {names}", names=names)
         expected = Message("who is who, such as {example}", example=example)
         if len(people) == 1:
-            found = Message("one speaker, {names}, in place of two sides", names=names)
+            actual = Message("one speaker, {names}, in place of two sides", names=names)
             expected = Message("speakers told apart; {example} only if one side says it all", example=example)
-        raise BadRecord("E_ROLE", path, found, expected)
+        raise BadRecord("E_ROLE", path, actual, expected)
     if missing:
         warnings["W_ROLE_GUESSED"] += 1
     return results

@@ -45,7 +45,7 @@ class JudgedDialogue:
     questions: list[Question] = field(default_factory=list)
     n_readings: int = 0
     n_second_looks: int = 0
-    asked: set[str] = field(default_factory=set)
+    answered: set[str] = field(default_factory=set)
     unmet: tuple[str, ...] = ()
     unasked: set[str] = field(default_factory=set)
     failures: dict[str, set[str]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class JudgedDialogue:
 
     def forget(self) -> None:
         """Discards all answers, for other questions."""
-        self.readings, self.failed, self.asked, self.failures = {}, {}, set(), {}
+        self.readings, self.failed, self.answered, self.failures = {}, {}, set(), {}
 
     def settle(self) -> None:
         """Averages the readings, and records the questions without a usable answer."""
@@ -90,7 +90,7 @@ class JudgedDialogue:
             prompt=PROMPT_VERSION,
             readings=self.n_readings,
             second_looks=self.n_second_looks,
-            codes=tuple(sorted(self.asked)),
+            codes=tuple(sorted(self.answered)),
             unmet=tuple(sorted(self.unmet)),
             unasked=tuple(sorted(self.unasked)),
             failures={failure: tuple(sorted(codes)) for failure, codes in sorted(self.failures.items())},
@@ -130,9 +130,9 @@ class Merger:
             if decision is not None and decision.outcome != "dropped":
                 built = self._build(case, decision, error)
                 (findings if decision.outcome == "finding" else suggestions).append(built)
-        gaps = narrow_gaps(case.verdict.not_judged, lambda code: code not in case.asked)
-        without_policy = tuple(code for code in case.verdict.no_policy if code not in case.asked)
-        status = "scored" if case.asked and not gaps else case.verdict.status
+        gaps = narrow_gaps(case.verdict.not_judged, lambda code: code not in case.answered)
+        without_policy = tuple(code for code in case.verdict.no_policy if code not in case.answered)
+        status = "scored" if case.answered and not gaps else case.verdict.status
         is_whole = status == "scored" and not (gaps or case.failures)
         changed = {
             "status": status,
@@ -183,7 +183,7 @@ class Merger:
 
     def _replaces(self, case: JudgedDialogue, error: ReadError, finding: Finding) -> bool:
         """Returns whether an error replaces a finding of the scan under another of its codes."""
-        if error.code == finding.code or finding.code not in case.asked or _is_proven(finding):
+        if error.code == finding.code or finding.code not in case.answered or _is_proven(finding):
             return False
         decision = self._decide(case, error)
         return decision is not None and decision.outcome == "finding"
@@ -193,7 +193,7 @@ class Merger:
     ) -> tuple[Finding, Outcome]:
         """Merges a finding or suggestion of the inner detector with the judge's `error`, if any."""
         is_proven = _is_proven(finding)
-        if finding.code not in case.asked:
+        if finding.code not in case.answered:
             return finding, before
         if error is None:
             if is_proven:

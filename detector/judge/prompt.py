@@ -72,8 +72,8 @@ def name_sources(texts: Sequence[str]) -> tuple[Clause, ...]:
     without a blank is no text."""
     sources = []
     for number, text in enumerate((text for text in texts if " " in text.strip()), 1):
-        named = _SOURCE_NAME.match(text)
-        sources.append(Clause(id=named[1] if named else f"source {number}", text=text))
+        match = _SOURCE_NAME.match(text)
+        sources.append(Clause(id=match[1] if match else f"source {number}", text=text))
     return tuple(sources)
 
 
@@ -158,7 +158,7 @@ def system_message(
     rules = [
         f"{number}. {rule}"
         for number, rule in enumerate(taxonomy.decision_rules, 1)
-        if not (named := set(_CODE.findall(rule))) or named & codes.keys()
+        if not (codes_in_rule := set(_CODE.findall(rule))) or codes_in_rule & codes.keys()
     ]
     if rules:
         parts.append("\n".join([words.rules, *rules]))
@@ -215,7 +215,7 @@ def _lines(turns: Sequence[Turn]) -> Iterator[_Line]:
             yield _Line(f"{RESULT}_error" if turn.tool_error else RESULT, turn.text)
 
 
-def _known(dialogue: Dialogue, evidence: Evidence) -> dict[str, Any]:
+def _facts(dialogue: Dialogue, evidence: Evidence) -> dict[str, Any]:
     """Facts of the log beside the turns."""
     tools = {True: "logged", False: "not logged: acts outside of the text cannot be seen", None: "unknown"}
     has_calls = any(_is_act(turn) or _is_result(turn) for turn in dialogue.turns)
@@ -327,19 +327,19 @@ class Reader:
         what was before them summed up."""
         words, room = load_words(), chars
         each = len(lines) and (max(line_chars(line) for line in lines) if math.isinf(room) else int(room / 3))
-        head: list[Any] = [{"known": _known(dialogue, evidence)}]
+        head: list[Any] = [{"known": _facts(dialogue, evidence)}]
         share = 10**9 if math.isinf(room) else int(room / EVIDENCE_SHARE)
         head += _clip_texts("clause", evidence.clauses, share)
         head += _clip_texts("source", evidence.sources, share)
         if first:
             head.append({"earlier": _summary(lines[:first], 2000 if math.isinf(room) else int(room / 8))})
         judged = [line for line in lines[start:end] if line.is_judged]
-        shown = [line.render(each) for line in lines[first:end]]
+        visible = [line.render(each) for line in lines[first:end]]
         is_whole = start == 0 and end == len(lines)
         question = words.question
         if not is_whole and judged:
             question = words.question_part.format(first=judged[0].number, last=judged[-1].number)
-        body = [*(compact_json(line) for line in head), *shown]
+        body = [*(compact_json(line) for line in head), *visible]
         content = "\n".join([*(self.spell(line) for line in body), question])
         return Question(
             messages=({"role": "system", "content": system}, {"role": "user", "content": content}),
@@ -365,7 +365,7 @@ def line_chars(line: _Line) -> int:
 
 
 def _spans(lines: Sequence[_Line], chars: float) -> list[tuple[int, int, int]]:
-    """The parts of a dialogue for questions of `chars` characters: each the first line that is shown, and
+    """The parts of a dialogue for questions of `chars` characters: each the first line that is visible, and
     the range ``[start, end)`` of the lines that it is about."""
     if math.isinf(chars):
         return [(0, 0, len(lines))]
@@ -391,7 +391,7 @@ def _spans(lines: Sequence[_Line], chars: float) -> list[tuple[int, int, int]]:
 def _summary(lines: Sequence[_Line], chars: int) -> list[dict[str, Any]]:
     """Summarizes the lines before a part: the customer's questions and requests and the calls of tools, the
     latest first to stay."""
-    kept: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for line in reversed(lines):
         if line.key == "customer":
             sentences = [each for each in _SENTENCE.findall(line.text) if "?" in each or "？" in each]
@@ -407,8 +407,8 @@ def _summary(lines: Sequence[_Line], chars: int) -> list[dict[str, Any]]:
         chars -= len(compact_json(entry))
         if chars < 0:
             break
-        kept.append(entry)
-    return kept[::-1]
+        entries.append(entry)
+    return entries[::-1]
 
 
 _SENTENCE = re.compile(r"[^.!?？。]+[.!?？。]*")

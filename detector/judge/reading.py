@@ -220,8 +220,8 @@ def _parse_error(item: Any, question: Question) -> ReadError | str:
     item = {str(key).casefold(): value for key, value in item.items()}
     turn = _number(item.get("turn"))
     if turn is None or turn not in question.turns:
-        known = ", ".join(map(str, question.turns))
-        return f'"turn" is no turn of the support side; those are {known}.'
+        turns = ", ".join(map(str, question.turns))
+        return f'"turn" is no turn of the support side; those are {turns}.'
     code = _code_name(item.get("code"), question.codes)
     if code is None:
         return f'"code" is not one of {", ".join(question.codes)}.'

@@ -86,8 +86,8 @@ class StageOptions:
             "votes": judge.judge_votes * max(1, len(judge.judge_model)),
             "guideline": tuple(clause for path in judge.guideline for clause in read_guideline(path)),
         }
-        asked = frozenset(codes) if trained is None else frozenset(codes) & set(trained.codes)
-        return cls(codes=asked, **(own | options))
+        allowed = frozenset(codes) if trained is None else frozenset(codes) & set(trained.codes)
+        return cls(codes=allowed, **(own | options))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ class JudgedDetector:
     @property
     def fingerprint(self) -> str:
         options = self.options
-        asked = [
+        judge_options = [
             options.detail,
             options.language,
             options.has_rewrites,
@@ -173,7 +173,7 @@ class JudgedDetector:
                 self.engine.fingerprint,
                 load_words().fingerprint,
                 sorted(options.codes),
-                asked,
+                judge_options,
                 [options.threshold, str(options.budget)],
                 [] if options.overrides.judge is None else [options.overrides.judge.fingerprint],
                 [policy.model_dump(mode="json") for policy in options.policies.values()],
@@ -218,9 +218,9 @@ class JudgedDetector:
         self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False
     ) -> list[JudgedDialogue]:
         verdicts = self.inner.verdicts(dialogues, all_probabilities=all_probabilities or self.is_ranked)
-        kept = {} if all_probabilities else {"probabilities": None}
+        changes = {} if all_probabilities else {"probabilities": None}
         return [
-            JudgedDialogue(dialogue, verdict.model_copy(update=kept), verdict.expected_errors)
+            JudgedDialogue(dialogue, verdict.model_copy(update=changes), verdict.expected_errors)
             for dialogue, verdict in zip(dialogues, verdicts, strict=True)
         ]
 
@@ -257,7 +257,7 @@ class JudgedDetector:
         for case in cases:
             case.settle()
         if options.has_second_look:
-            self._ask_within(purse, [look for case in judged for look in self._look_again(case)])
+            self._ask_within(purse, [ask for case in judged for ask in self._plan_second_looks(case)])
         if options.budget is not None:
             if is_first and purse.refused and purse.left == allowed:
                 raise ConfigError(
@@ -309,7 +309,7 @@ class JudgedDetector:
 
         def accept(reading: Reading) -> None:
             case.readings.setdefault(number, []).append(reading)
-            case.asked.update(question.codes)
+            case.answered.update(question.codes)
 
         return _Ask(
             case=case,
@@ -322,7 +322,7 @@ class JudgedDetector:
             vote=vote,
         )
 
-    def _look_again(self, case: JudgedDialogue) -> list[_Ask]:
+    def _plan_second_looks(self, case: JudgedDialogue) -> list[_Ask]:
         """The second looks at a case: one for each of its questions with errors that need one."""
         low, high = SECOND_LOOK
         asks = []
@@ -378,13 +378,13 @@ class JudgedDetector:
                 sent.append(ask.request(answers))
             if not sent:
                 return rest
-            asked, rest = rest[: len(sent)], rest[len(sent) :]
+            wave, rest = rest[: len(sent)], rest[len(sent) :]
             started_s = time.monotonic()
             with span("judge", {"dialint.questions": len(sent)}):
                 replies = self.engine.ask(sent)
             self.usage.seconds += time.monotonic() - started_s
             self.monitor.add_seconds("judge", time.monotonic() - started_s)
-            for ask, reply in zip(asked, replies, strict=True):
+            for ask, reply in zip(wave, replies, strict=True):
                 self._note_reply(ask, reply)
             purse.settle([(reply.prompt_tokens, reply.output_tokens) for reply in replies])
         return []

@@ -176,8 +176,8 @@ def find_streets(view: View, before: str) -> Iterator[Entity]:
     for form in (*latin, STREETS.german, *russian, STREETS.box):
         for match in form.finditer(low):
             rest = view.text[match.start() : match.end()].partition(" ")[2]
-            is_named = form is not STREETS.latin or rest != rest.lower()
-            if is_named or _is_announced(view, match.start(), sure=False):
+            is_certain = form is not STREETS.latin or rest != rest.lower()
+            if is_certain or _is_announced(view, match.start(), sure=False):
                 yield _entity(low, match.start(), match.end())
     for match in STREETS.british.finditer(low):
         cue, adjacent = cue_before(view, match.start())

@@ -153,8 +153,10 @@ def _is_addressed(view: View, word: re.Match[str]) -> bool:
 
 def _is_place(view: View, result: Entity) -> bool:
     """Returns whether a candidate contains or precedes a word for a place."""
-    found = PATTERNS.place.search(view.low, result.start, result.end)
-    return bool(found or PATTERNS.place.match(view.low, result.end))
+    return bool(
+        PATTERNS.place.search(view.low, result.start, result.end)
+        or PATTERNS.place.match(view.low, result.end)
+    )
 
 
 def _is_sure(view: View, result: Entity) -> bool:

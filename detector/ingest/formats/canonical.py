@@ -64,9 +64,9 @@ def _read(record: dict[str, Any], _: str) -> Iterator[RawDialogue]:
 @lru_cache(1024)
 def _unknown_field(name: str, path: str) -> Message:
     """The warning about a field that is not read, with the most similar known one."""
-    known = nearest(name, sorted(TURN_FIELDS if path else RECORD_FIELDS))
+    suggestion = nearest(name, sorted(TURN_FIELDS if path else RECORD_FIELDS))
     return Message("W_UNKNOWN_FIELD {path}{name}{nearest}", path=path, name=format_word(name),
-                   nearest=f", {known.strip()}" if known else "")  # fmt: skip
+                   nearest=f", {suggestion.strip()}" if suggestion else "")  # fmt: skip
 
 
 def _turn(turn: object, path: str, warnings: Counter[str], name: str | None) -> RawTurn:

@@ -77,8 +77,8 @@ def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall
             break
     name = next((inner[key] for key in ("name", "toolName", "tool_name") if key in inner), None)
     if not isinstance(name, str) or not name.strip():
-        found = Message("an empty text") if isinstance(name, str) else json_kind(name)
-        raise BadRecord("E_TYPE", f"{where}.name", found, "the name of a tool", dialogue)
+        actual = Message("an empty text") if isinstance(name, str) else json_kind(name)
+        raise BadRecord("E_TYPE", f"{where}.name", actual, "the name of a tool", dialogue)
     arguments = next((inner[key] for key in ARGUMENTS if key in inner), None)
     return tool_call(name, arguments, call_id(value))
 

@@ -127,13 +127,13 @@ class _Thread:
         """Adds the new messages of a span."""
         incoming: list[Message] = span["messages"]
         keys = _keys(span)
-        n_known = self._overlap(keys)
-        for earlier, again in zip(self.messages[len(self.messages) - n_known :], incoming, strict=False):
+        n_overlap = self._overlap(keys)
+        for earlier, again in zip(self.messages[len(self.messages) - n_overlap :], incoming, strict=False):
             for call, other in zip(earlier["calls"], again["calls"], strict=True):
                 call[2] = call[2] or other[2]
             earlier["call_id"] = earlier["call_id"] or again["call_id"]
-        self.messages += incoming[n_known:]
-        self._keys += keys[n_known:]
+        self.messages += incoming[n_overlap:]
+        self._keys += keys[n_overlap:]
 
     def _overlap(self, new: list[str]) -> int:
         """The number of the last messages that are also the first of `new` (Knuth, Morris and Pratt)."""

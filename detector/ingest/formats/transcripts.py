@@ -82,7 +82,7 @@ def read_transcript(text: str) -> list[Line]:
         text, _ = assemble(text, read_html(text).pieces)
     text = _BRACKETED.sub(r"\1", text)
     agents: set[str] = set()
-    said: list[tuple[str, int | None, list[str]]] = []
+    turns: list[tuple[str, int | None, list[str]]] = []
     lines = [line.strip() for line in text.splitlines()]
     timed = any(map(_OFFSET_LINE.match, lines))
     for line in lines:
@@ -90,20 +90,20 @@ def read_transcript(text: str) -> list[Line]:
         if match is not None and timed:
             hours, minutes, seconds, speaker, words = match.groups()
             offset = int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds)
-            said.append((speaker, offset, [words]))
+            turns.append((speaker, offset, [words]))
         elif match is not None:
-            said.append((match[1], None, [match[2]]))
+            turns.append((match[1], None, [match[2]]))
         elif header := _AGENT_HEADER.match(line):
             agents.add(header[1])
-        elif said:
-            said[-1][2].append(line)
-    agents.intersection_update(speaker for speaker, _, _ in said)
+        elif turns:
+            turns[-1][2].append(line)
+    agents.intersection_update(speaker for speaker, _, _ in turns)
     return [
         Line(
             speaker, "\n".join(filter(None, words)), offset,
             None if not agents else "agent" if speaker in agents else "customer",
         )
-        for speaker, offset, words in said
+        for speaker, offset, words in turns
     ]  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def _is_script(text: str) -> bool:
 
 def _read_script(text: str, fallback_id: str, _: ReadConfig) -> Iterator[RawDialogue]:
     turns = [RawTurn(line.speaker, line.text) for line in read_transcript(text)]
-    yield RawDialogue(fallback_id, turns, named=True)
+    yield RawDialogue(fallback_id, turns, roles_are_names=True)
 
 
 def _is_vtt(text: str) -> bool:
@@ -137,8 +137,8 @@ def _read_cues(text: str, fallback_id: str, _: ReadConfig) -> Iterator[RawDialog
             turns[-1][1].append(words)
         else:
             turns.append((speaker or "unnamed", [words]))
-    said = [RawTurn(speaker, " ".join(words)) for speaker, words in turns]
-    yield RawDialogue(fallback_id, said, named=True)
+    raw = [RawTurn(speaker, " ".join(words)) for speaker, words in turns]
+    yield RawDialogue(fallback_id, raw, roles_are_names=True)
 
 
 def _cues(text: str) -> Iterator[tuple[str, str]]:
@@ -156,9 +156,8 @@ def _cues(text: str) -> Iterator[tuple[str, str]]:
             match = _SPEAKER.match(payload) if _LINE.match(payload.split("\n")[0]) else None
             pairs = [(match[1], match[2])] if match else [("", payload)]
         for speaker, words in pairs:
-            said = " ".join(unescape(_TAG.sub("", words)).split())
-            if said:
-                yield unescape(speaker).strip(), said
+            if text := " ".join(unescape(_TAG.sub("", words)).split()):
+                yield unescape(speaker).strip(), text
 
 
 def _is_whatsapp(text: str) -> bool:
@@ -181,11 +180,11 @@ def _read_whatsapp(text: str, fallback_id: str, config: ReadConfig) -> Iterator[
     times = _times([head for _, head, _ in messages], config)
     for (number, _, _), before, after in zip(messages[1:], times, times[1:], strict=False):
         if before and after and after < before and not config.sort_turns:
-            found = Message("line {n} of the file is earlier than the message before", n=number)
+            actual = Message("line {n} of the file is earlier than the message before", n=number)
             expected = Message(
                 "times that do not fall; if the line was pasted into a message, put a blank before it"
             )
-            raise BadRecord("E_TIME", "", found, expected, fallback_id)
+            raise BadRecord("E_TIME", "", actual, expected, fallback_id)
     turns = []
     for (_, _, rest), at in zip(messages, times, strict=True):
         match = _SPEAKER.fullmatch("\n".join(rest).lstrip("\u200e\u200f\u202a\u202c "))
@@ -195,7 +194,7 @@ def _read_whatsapp(text: str, fallback_id: str, config: ReadConfig) -> Iterator[
             if not (words.startswith("\u200e") or _is_notice(bare) or _MEDIA.fullmatch(bare)):
                 turns.append(RawTurn(_MARKS.sub("", match[1]).strip(), words, at))
     warnings = +Counter(W_EVENT_SKIPPED=len(messages) - len(turns))
-    yield RawDialogue(fallback_id, turns, warnings=warnings, named=True)
+    yield RawDialogue(fallback_id, turns, warnings=warnings, roles_are_names=True)
 
 
 def _is_notice(words: str) -> bool:
@@ -272,8 +271,8 @@ def _times(heads: list[re.Match[str]], config: ReadConfig) -> list[datetime | No
 
 
 def _rises(times: list[datetime | None]) -> bool:
-    known = [time for time in times if time is not None]
-    return len(known) == len(times) and known == sorted(known)
+    present = [time for time in times if time is not None]
+    return len(present) == len(times) and present == sorted(present)
 
 
 webvtt = TextFormat("webvtt", _is_vtt, _read_cues)

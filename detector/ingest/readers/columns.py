@@ -122,8 +122,8 @@ class Columns:
     def html(self) -> bool | None:
         """True if texts are HTML by the mapping or the column's name; None if neither decides."""
         text = normalize_name(self.name_of("text"))
-        is_named_so = "html" in text or text in RICH
-        return True if self.config.mapped.html is None and is_named_so else self.config.mapped.html
+        is_html_name = "html" in text or text in RICH
+        return True if self.config.mapped.html is None and is_html_name else self.config.mapped.html
 
     @cached_property
     def is_public(self) -> bool:

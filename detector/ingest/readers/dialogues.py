@@ -76,8 +76,8 @@ def read_dialogues(
         if isinstance(record, BadRecord):
             yield ParsedRecord(number, offset, record)
             continue
-        named = {f"{source.label}:{number}": record} if detected.split != "members" else record
-        for name, value in named.items():
+        by_id = {f"{source.label}:{number}": record} if detected.split != "members" else record
+        for name, value in by_id.items():
             yield from validate_all(shape.dialogues(value, name), number, offset, config, warnings)
 
 
@@ -181,7 +181,7 @@ def _survey_mapped(source: Source, detected: DetectedFormat, config: ReadConfig)
     first: list[object] = []
     n_records = 0
     words: dict[str, set[str]] = {}
-    says_notes = not {"private", "type"}.isdisjoint(missing.values())
+    reads_notes = not {"private", "type"}.isdisjoint(missing.values())
     for number, offset, record in records_of(source, detected, config):
         if isinstance(record, BadRecord):
             continue
@@ -194,7 +194,7 @@ def _survey_mapped(source: Source, detected: DetectedFormat, config: ReadConfig)
                     survey.add(Row(number, offset, cells))
                     for path in [path for path in missing if cells[path] is not None]:
                         del missing[path]
-                for path, value in () if says_notes else shape.unread(record, streamed):
+                for path, value in () if reads_notes else shape.unread(record, streamed):
                     seen = words.setdefault(path, set())
                     if len(seen) < MAX_NOTE_WORDS and isinstance(value, str | None):
                         seen.add(value or "")

@@ -57,8 +57,8 @@ def decode(raw: bytes) -> Any:
     except RecursionError:
         is_deep = True
     if is_deep:
-        found = Message("depth over {n}", n=MAX_DEPTH)
-        raise BadRecord("E_DEPTH", "", found, Message("at most {n} levels", n=MAX_DEPTH))
+        actual = Message("depth over {n}", n=MAX_DEPTH)
+        raise BadRecord("E_DEPTH", "", actual, Message("at most {n} levels", n=MAX_DEPTH))
     if "\\u" in text:
         check_characters(value)
     return value
@@ -80,9 +80,9 @@ def _check_size(raw: bytes) -> None:
         return
     size += 72 * (raw.count(b"[") + raw.count(b"{")) + 32 * raw.count(b",") + 200 * raw.count(b":")
     if size > MAX_VALUE_BYTES:
-        result = Message("about {n} MB as objects", n=size >> 20)
+        actual = Message("about {n} MB as objects", n=size >> 20)
         expected = Message("at most {n} MB; one record a line", n=MAX_VALUE_BYTES >> 20)
-        raise BadRecord("E_RECORD_SIZE", "", result, expected)
+        raise BadRecord("E_RECORD_SIZE", "", actual, expected)
 
 
 def _parse(text: str) -> Any:

@@ -165,8 +165,8 @@ class CsvReader:
     def fault(self, cells: list[str], width: int) -> BadRecord | None:
         """The fault of the last row: an invalid byte or character, or its number of cells."""
         if self._bad is None and len(cells) != width:
-            found = Message("{n} cells", n=len(cells))
-            return BadRecord("E_CSV", "", found, Message("{n} cells, as in the header", n=width))
+            actual = Message("{n} cells", n=len(cells))
+            return BadRecord("E_CSV", "", actual, Message("{n} cells, as in the header", n=width))
         return self._bad
 
     def _read_lines(self) -> Iterator[str]:
@@ -243,8 +243,8 @@ def csv_table(source: Source, config: ReadConfig) -> MessageTable:
     columns = Columns.of(header, config)
     if isinstance(columns, Message):
         raise _bad_header(source, config, header, delimiter, columns)
-    named = DELIMITERS.get(delimiter, delimiter)
-    facts = [] if delimiter == "," else [Message("delimiter {name}", name=named)]
+    label = DELIMITERS.get(delimiter, delimiter)
+    facts = [] if delimiter == "," else [Message("delimiter {name}", name=label)]
 
     def rows(warnings: Counter[str]) -> Iterator[Row]:
         reader = CsvReader(source, config, delimiter)
