@@ -17,7 +17,7 @@ from typing import Literal
 
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
 from dialint.detector.checks import append_proof, proof_name, proof_names
-from dialint.detector.checks.calls import raw_texts
+from dialint.detector.checks.raw_text import raw_texts
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain, LogProfile
 from dialint.detector.masking import MaskedText
 from dialint.detector.overrides import NO_OVERRIDES, JudgedCode, Overrides

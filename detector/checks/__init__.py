@@ -47,7 +47,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What a check may know beside the dialogue: the rest of the log, the policies by their names, and the
+    """The context of a dialogue that checks may use: the profile of its log, the policies by name, the
     languages that the user states (`dialint.detector.languages.detect_languages`), and the limits of waits of
     the team's taxonomy."""
 
@@ -60,14 +60,14 @@ class CheckContext:
 NO_CONTEXT = CheckContext()
 
 CheckFunction = Callable[[Dialogue, CheckContext], Iterator[Hit]]
-"""Reads a dialogue as it stands in the log, before masking."""
+"""Checks a dialogue as it is in the log, before masking."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """How often the hits of a check were right for one code: `right` of `read` on real dialogues, or an
-    `estimate` where the counts were not kept. Without a measurement, or right more seldom than
-    `MIN_PRECISION`, a check only suggests."""
+    """The measured precision of a check for one code: `right` of `read` hits on real dialogues, or an
+    `estimate` where the counts were not recorded. Without a measurement, or below `MIN_PRECISION`, a check
+    only suggests."""
 
     right: int = 0
     read: int = 0
@@ -76,7 +76,7 @@ class Evidence:
 
     @property
     def is_measured(self) -> bool:
-        """Whether anybody read hits on real dialogues."""
+        """True if hits on real dialogues were read."""
         return bool(self.read or self.estimate)
 
     @property
@@ -86,7 +86,7 @@ class Evidence:
 
     @property
     def outcome(self) -> Literal["finding", "suggestion"]:
-        """What a hit may become."""
+        """The strongest result of a hit."""
         return self.report if self.is_measured and self.precision >= MIN_PRECISION else "suggestion"
 
 

@@ -1,5 +1,5 @@
 """Calls that change something with another value than was agreed: a day, a time, a count, a number, an option
-of a list. Read in any language; the words are data."""
+of a list. In any language; the words are in `english.yaml`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from operator import attrgetter
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import locate_call
-from dialint.detector.checks.claims import is_refused, may_write, names_write, only_reads
+from dialint.detector.checks.calls import is_refused, locate_call, may_write, names_write, only_reads
 from dialint.detector.checks.quantities import (
     ISO,
     Field,
     Kind,
-    Known,
+    StatedQuantities,
     by_kind,
     count_of,
     day_of_year,
     fields,
-    is_told,
+    is_stated,
     plain,
     quantities,
     result_fields,
@@ -41,13 +40,13 @@ from dialint.detector.tool_use import ToolUse, exchanges, parse_result, uses_by_
 PATTERNS = patterns("agreement")
 _TOKEN = re.compile(r"[^\W_]++")
 KINDS = ("day", "time", "clock", "minutes", "days", "months")
-"""Kinds of quantities that a call and what is told of it share, beside counts."""
+"""Kinds of quantities that a call and the messages about it share, beside counts."""
 
 
 @check(P3=Evidence(4, 4, "suggestion"))
 def other_than_agreed(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a call that changes something with another day, time, span, count or number than was agreed: one
-    that the customer did not name and the agent does not tell, where what both tell has no place in it; or
+    that the customer did not state and the agent does not report, where what both state is not in it; or
     with another option of a tool's list than the only one whose own words the customer's last message holds,
     or the agent's proposal before it (P3).
 
@@ -63,17 +62,17 @@ def other_than_agreed(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
             own = uses.get(turn.index, ())
             changes = [
                 n for n, use in enumerate(own) if last[use.call.name] == turn.index and _changes(use)
-            ]  # what was tried before is given up
+            ]  # earlier attempts do not count
             if changes:
                 after = [each.text for each in exchange[place + 1 :] if each.role in JUDGED_ROLES]
-                told = " ".join(after)[:MAX_SINCE]
+                report = " ".join(after)[:MAX_SINCE]
                 sent = [field for use in own for field in fields(use.call.arguments)]
                 got = [field for use in own for field in results.get(use.result_turn or -1, ())]
                 act = by_kind([*sent, *got])
             for n in changes:
                 why = (
-                    talk.other_quantity(own[n], act, told)
-                    or talk.other_option(own[n], told)
+                    talk.other_quantity(own[n], act, report)
+                    or talk.other_option(own[n], report)
                     or talk.other_alternative(own[n])
                 )
                 if why is not None:
@@ -82,8 +81,8 @@ def other_than_agreed(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
 
 
 def _changes(use: ToolUse) -> bool:
-    """Return whether a call has changed something, by its name, its arguments and its result: one that is
-    named after no act and returns a list of things has looked them up."""
+    """Return whether a call has changed something, by its name, its arguments and its result: one without a
+    word of an act in its name that returns a list is a look-up."""
     if not may_write(use.call.name) or is_refused(use) or only_reads(use):
         return False
     has_list = any(isinstance(each, list) for _, value in objects_of(use.value) for each in value.values())
@@ -91,11 +90,11 @@ def _changes(use: ToolUse) -> bool:
 
 
 class _Talk:
-    """What was said and returned so far."""
+    """The messages, calls and results of a dialogue so far."""
 
     def __init__(self, sources: Sequence[str]) -> None:
-        self.known = Known(sources)
-        self._named = dict[Kind, set[int]]()
+        self.stated = StatedQuantities(sources)
+        self._by_customer = dict[Kind, set[int]]()
         self._reply = self._proposal = self._spoken = ""
         self._last = dict[Kind, tuple[str, str]]()
         self._is_relative = False
@@ -103,22 +102,22 @@ class _Talk:
         self._sent = dict[tuple[frozenset[str], Kind], set[int]]()
 
     def add(self, turn: Turn, uses: Sequence[ToolUse], results: Sequence[Field]) -> None:
-        """Take up a turn, its calls, and the quantities of the results in it."""
+        """Adds a turn, its calls, and the quantities of the results in it."""
         if turn.role == "customer" and turn.text.strip():
             self._reply, self._proposal, self._spoken = turn.text, self._spoken, ""
             self._lists, self._fresh = self._fresh, []
             self._add_since(turn.text)
             self._is_relative = self._is_relative or PATTERNS.relative_day.search(fold(turn.text)) is not None
             for kind, values in quantities(turn.text).items():
-                self._named.setdefault(kind, set()).update(values)
+                self._by_customer.setdefault(kind, set()).update(values)
                 self._last["count" if kind.startswith("count") else kind] = self._last[kind] = (turn.text, "")
         elif turn.role in JUDGED_ROLES:
             self._spoken = f"{self._spoken} {turn.text}"[-MAX_SINCE:]
             self._add_since(turn.text)
         if turn.role == "tool":
-            self.known.add_fields(results)
+            self.stated.add_fields(results)
             self._fresh += _lists_of(parse_result(turn.text))
-        self.known.add(turn.text)
+        self.stated.add(turn.text)
         for field in (field for use in uses for field in _sent_by(use)):
             self._sent.setdefault((field.stems, field.kind), set()).add(field.value)
 
@@ -130,20 +129,21 @@ class _Talk:
     def other_quantity(self, use: ToolUse, elsewhere: Mapping[Kind, Set[int]], after: str) -> str | None:
         """Return a quantity of one of a turn's calls and the one that was agreed in its place, which stands
         in none of them and of their results; None if they agree."""
-        own, told = _sent_by(use), quantities(after)
+        own, reported = _sent_by(use), quantities(after)
         for kind, sent in groupby(sorted(own, key=attrgetter("kind")), key=attrgetter("kind")):
-            named = self._named_of(kind)
-            agreed = {n for n in _of(kind, told) & named if not is_told(Field(kind, n), elsewhere)}
+            wishes = self._wishes_of(kind)
+            agreed = {n for n in _of(kind, reported) & wishes if not is_stated(Field(kind, n), elsewhere)}
             odd = {
                 field.value
                 for field in sent
-                if not is_told(field, told)
-                and field.value not in self._named.get(kind, ())
-                and not (kind == "number" and field.value in self.known.of(kind))
-                and not (kind == "money" and self.known.explains(kind, field.value, elsewhere))
+                if not is_stated(field, reported)
+                and field.value not in self._by_customer.get(kind, ())
+                and not (kind == "number" and field.value in self.stated.of(kind))
+                and not (kind == "money" and self.stated.explains(kind, field.value, elsewhere))
                 and not (kind in _QUANTITY and field.value == 1)
             }
-            if len(agreed) == 1 and len(odd) == 1 and (kind != "number" or _are_alike(*agreed, *odd)):
+            is_alike = abs(len(str(max(agreed, default=0))) - len(str(max(odd, default=0)))) <= 1
+            if len(agreed) == 1 and len(odd) == 1 and (kind != "number" or is_alike):
                 return f"{show(kind, odd.pop())}; agreed was {show(kind, agreed.pop())}"
         why = self._other_than_before(own) or self._other_count(own, elsewhere)
         if why is None and names_write(use.call.name):
@@ -152,7 +152,7 @@ class _Talk:
         return why
 
     def _other_count(self, own: Sequence[Field], elsewhere: Mapping[Kind, Set[int]]) -> str | None:
-        """Return a count that is not the customer's last of the same thing, and that nobody has named since;
+        """Return a count that is not the customer's last of the same thing, and that nobody has stated since;
         a bare quantity may be of all that his last message counts."""
         for field in own:
             is_one_of_many = sum(each.kind == field.kind for each in own) > 1
@@ -170,26 +170,26 @@ class _Talk:
             ):
                 continue
             count = next(iter(counts))
-            is_named = field.value in {0, count, count + 1} or field.value * 100 in _numbers(
+            is_explained = field.value in {0, count, count + 1} or field.value * 100 in _numbers(
                 f"{text} . {since or self._proposal}"
             )
-            if not is_named and not is_told(Field(field.kind, count), elsewhere):
+            if not is_explained and not is_stated(Field(field.kind, count), elsewhere):
                 return f"{field.value}; the customer's last words were {count}"
         return None
 
     def _other_day(self, own: Sequence[Field], weekdays: Set[Token]) -> str | None:
-        """Return a day that nobody had named and that follows from none, where the last words have the only
-        one that a call leaves out, some days from it."""
+        """Return a day that nobody had stated and that follows from none, where the last messages have the
+        only one that a call leaves out, at most `MAX_DAYS` from it."""
         days = {field for field in own if field.kind == "day"}
-        odd = [field for field in days if not self.known.explains("day", field.value, {})]
+        odd = [field for field in days if not self.stated.explains("day", field.value, {})]
         talk = _tokens(f"{self._reply} {self._proposal}")
         if len(odd) != 1 or self._is_relative or not weekdays.isdisjoint(talk):
             return None
         reply, proposal = quantities(self._reply), quantities(self._proposal)
         sent = {field.value for field in days}
         left = set(reply.get("day") or proposal.get("day") or ()) - sent
-        if not left and sent & self._named.get("day", set()):
-            left = self._named["day"] - sent
+        if not left and sent & self._by_customer.get("day", set()):
+            left = self._by_customer["day"] - sent
         is_end = PATTERNS.other_day_key.search("_".join(sorted(odd[0].stems)))
         if len(left) != 1 or is_end or (reply.get("weekday") and not reply.get("day")):
             return None
@@ -203,11 +203,12 @@ class _Talk:
             if (
                 field.kind == "money"
                 and field.value
-                and not self.known.explains("money", field.value, elsewhere)
+                and not self.stated.explains("money", field.value, elsewhere)
             ):
-                named = {n for n in self._named.get("money", ()) if not is_told(Field("money", n), elsewhere)}
-                if named:
-                    near = min(named, key=lambda n: abs(n - field.value))
+                wishes = self._by_customer.get("money", ())
+                others = {n for n in wishes if not is_stated(Field("money", n), elsewhere)}
+                if others:
+                    near = min(others, key=lambda n: abs(n - field.value))
                     return f"{show('money', field.value)}; the customer named {show('money', near)}"
         return None
 
@@ -221,24 +222,24 @@ class _Talk:
         parts = [{word for word in _plain_words(part) if len(word) > 3} - _EMPTY for part in alternatives]
         sent = {word for text in _texts(use) for word in _plain_words(text) if word.isalpha()}
         chosen = [part & reply for part in parts if part & reply]
-        taken = [part & sent for part in parts if part & sent and not part & reply]
-        is_odd = len(chosen) == len(taken) == 1 and chosen[0].isdisjoint(sent) and taken[0].isdisjoint(reply)
-        return f"{' '.join(sorted(taken[0]))}; chosen was {' '.join(sorted(chosen[0]))}" if is_odd else None
+        used = [part & sent for part in parts if part & sent and not part & reply]
+        is_odd = len(chosen) == len(used) == 1 and chosen[0].isdisjoint(sent) and used[0].isdisjoint(reply)
+        return f"{' '.join(sorted(used[0]))}; chosen was {' '.join(sorted(chosen[0]))}" if is_odd else None
 
-    def _named_of(self, kind: Kind) -> set[int]:
-        """Return what the customer named, or the agent in the proposal that he answered."""
-        wishes = (self._named, quantities(self._reply), quantities(self._proposal))
+    def _wishes_of(self, kind: Kind) -> set[int]:
+        """Return what the customer stated, or the agent in the proposal that he answered."""
+        wishes = (self._by_customer, quantities(self._reply), quantities(self._proposal))
         return {n for wish in wishes for n in _of(kind, wish)}
 
     def _other_than_before(self, own: Sequence[Field]) -> str | None:
-        """Return a number of a call that stands nowhere, where an earlier call had a known one in its
+        """Return a number of a call that stands nowhere, where an earlier call had a stated one in its
         place."""
         for field in own:
             before = self._sent.get((field.stems, field.kind), set[int]())
             if field.kind.startswith("count") and len(before) == 1 and field.value not in {0, *before}:
                 n = next(iter(before))
-                known = self.known.of("number")
-                if field.value * 100 not in known and n * 100 in known:
+                numbers = self.stated.of("number")
+                if field.value * 100 not in numbers and n * 100 in numbers:
                     return f"{field.value}; before it was {n}"
         return None
 
@@ -251,35 +252,35 @@ class _Talk:
         is_yes = has_phrase(self._reply, "agrees") or PATTERNS.assent.search(fold(self._reply))
         sent = _texts(use)
         for options in self._lists:
-            taken = [n for n, option in enumerate(options) if any(_has(option, each) for each in sent)]
-            if len(taken) != 1:
+            used = [n for n, option in enumerate(options) if any(_has(option, each) for each in sent)]
+            if len(used) != 1:
                 continue
             own = _own_tokens(options)
             for words in (reply, proposal) if is_yes else (reply,):
                 chosen = [n for n, tokens in enumerate(own) if tokens & words]
-                if taken[0] in chosen or len(chosen) > 1:
+                if used[0] in chosen or len(chosen) > 1:
                     break
-                if chosen and not own[taken[0]] & _tokens(after):
-                    return f"{_short(options[taken[0]])}; chosen was {_short(options[chosen[0]])}"
+                if chosen and not own[used[0]] & _tokens(after):
+                    return f"{_short(options[used[0]])}; chosen was {_short(options[chosen[0]])}"
         return None
 
 
 def _numbers(text: str) -> set[int]:
     """Return the numbers of a text in hundredths, but those of times."""
-    found = quantities(text)
-    hours = {minute // 60 for kind in ("time", "clock") for minute in found.get(kind, ())}
-    return {*found.get("number", ())} - {n * 100 for hour in hours for n in (hour, hour % 12 or 12)}
+    values = quantities(text)
+    hours = {minute // 60 for kind in ("time", "clock") for minute in values.get(kind, ())}
+    return {*values.get("number", ())} - {n * 100 for hour in hours for n in (hour, hour % 12 or 12)}
 
 
 _EMPTY = words_of("empty_words")
 MAX_REPLY = 3
 """Words of a customer's message that chooses."""
 MAX_SINCE = 2000
-"""Last characters of what was said since that are read."""
+"""Characters of the messages since that are read, the last ones."""
 MAX_DAYS = 7
-"""Days between a day that was named and one that is a slip of it."""
+"""Most days between a stated day and one that is a slip of it."""
 MAX_COUNT = 500
-"""Largest count that is no number of something."""
+"""Largest value that is a count, not the number of a thing."""
 
 
 def _sent_by(use: ToolUse) -> list[Field]:
@@ -287,9 +288,9 @@ def _sent_by(use: ToolUse) -> list[Field]:
     which holds nothing else that is read, such as an address."""
     numbers = set[int]()
     for _, value in fields_of(use.call.arguments):
-        found = quantities(value) if isinstance(value, str) else {}
-        if found.keys().isdisjoint(KINDS):
-            numbers.update(n for n in found.get("number", ()) if n >= 1000 and n % 100 == 0)
+        values = quantities(value) if isinstance(value, str) else {}
+        if values.keys().isdisjoint(KINDS):
+            numbers.update(n for n in values.get("number", ()) if n >= 1000 and n % 100 == 0)
     return [
         field
         for field in fields(use.call.arguments)
@@ -299,15 +300,10 @@ def _sent_by(use: ToolUse) -> list[Field]:
     ]
 
 
-def _are_alike(one: int, other: int) -> bool:
-    """Return whether two numbers have as many digits, or one more."""
-    return abs(len(str(one)) - len(str(other))) <= 1
-
-
-def _of(kind: Kind, found: Mapping[Kind, Collection[int]]) -> set[int]:
+def _of(kind: Kind, values: Mapping[Kind, Collection[int]]) -> set[int]:
     """Return the quantities of a kind; of a bare quantity the counts of all things."""
-    names = [each for each in found if each.startswith("count")] if kind in _QUANTITY else [kind]
-    return {value for name in names for value in found.get(name, ())}
+    names = [each for each in values if each.startswith("count")] if kind in _QUANTITY else [kind]
+    return {value for name in names for value in values.get(name, ())}
 
 
 _QUANTITY = {
@@ -350,9 +346,12 @@ Token = str | tuple[Kind, int]
 
 @lru_cache(64)
 def _tokens(text: str) -> frozenset[Token]:
-    """Return the words of a text, and its days, weekdays and times."""
-    words: set[Token] = {word for word in _TOKEN.findall(plain(text)) if _tells(word)}
-    words -= _EMPTY
+    """Return the words of a text that may identify an option, and its days, weekdays and times."""
+    words: set[Token] = {
+        word
+        for word in _TOKEN.findall(plain(text))
+        if not word.isdigit() and (len(word) > 2 or any(map(str.isdigit, word))) and word not in _EMPTY
+    }
     for kind, values in quantities(text).items():
         if kind == "day":
             words.update(("day of month", value % 100) for value in values)
@@ -365,23 +364,15 @@ def _tokens(text: str) -> frozenset[Token]:
     return frozenset(words)
 
 
-def _tells(word: str) -> bool:
-    """Return whether a word may tell an option: one of three letters or more, or of a letter and a digit."""
-    return not word.isdigit() and (len(word) > 2 or any(map(str.isdigit, word)))
-
-
 def _own_tokens(options: list[JsonValue]) -> list[frozenset[Token]]:
     """Return the tokens of each option that no other has; of a date its weekday, too."""
-    texts = [_text_of(option) for option in options]
-    found = [_tokens(text) | _weekdays(text) for text in texts]
-    n_options = Counter(token for tokens in found for token in tokens)
-    return [frozenset(token for token in tokens if n_options[token] == 1) for tokens in found]
-
-
-def _text_of(option: JsonValue) -> str:
-    """Return the own fields of an option as a text."""
-    values = option.values() if isinstance(option, dict) else (option,)
-    return "; ".join(str(value) for value in values if isinstance(value, str | int | float))
+    all_tokens = list[frozenset[Token]]()
+    for option in options:
+        values = option.values() if isinstance(option, dict) else (option,)
+        text = "; ".join(str(value) for value in values if isinstance(value, str | int | float))
+        all_tokens.append(_tokens(text) | _weekdays(text))
+    n_options = Counter(token for tokens in all_tokens for token in tokens)
+    return [frozenset(token for token in tokens if n_options[token] == 1) for tokens in all_tokens]
 
 
 def _weekdays(text: str) -> set[Token]:

@@ -1,4 +1,4 @@
-"""What an answer owes to the customer's last turns: a word on stated distress, an answer, no leave before."""
+"""Answers that lack a part: a word on stated distress, the requested answer or act, a greeting, their end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import raw_texts
+from dialint.detector.checks.calls import may_write, name_words
+from dialint.detector.checks.claims import claims_undone_write, has_calls
+from dialint.detector.checks.raw_text import raw_texts
 from dialint.detector.checks.repeats import find_repeated
 from dialint.detector.checks.words import (
     content,
     find_phrases,
     has_phrase,
+    patterns,
     sentences,
     split_words,
     trim,
@@ -20,8 +23,9 @@ from dialint.detector.checks.words import (
 )
 from dialint.detector.policy import policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import per_dialogue
+from dialint.detector.tool_use import per_dialogue, tool_uses
 
+PATTERNS = patterns("answers")
 _CLAUSE = re.compile(r"[,;:\n–—]|(?<![.!?])[.!?]++(?=\s|\Z)|\s-\s")
 MAX_COURTESY = 8
 """Most words of a clause that is a courtesy."""
@@ -35,8 +39,8 @@ SAME_WORDS = 0.8
 
 @dataclass(frozen=True)
 class Reply:
-    """What agents say between two turns of the customer: his turns before, at most `MAX_TURNS`, and after,
-    the messages, at least one, and whether agents say nothing more."""
+    """The messages of agents between two turns of the customer, at least one; with his turns before, at most
+    `MAX_TURNS`, and after, and whether no message of agents follows."""
 
     before: tuple[Turn, ...]
     turns: tuple[Turn, ...]
@@ -56,7 +60,7 @@ class Reply:
 
 @per_dialogue
 def replies(dialogue: Dialogue) -> list[Reply]:
-    """Return what agents say between the customer's turns; text that only a machine reads is none."""
+    """Return the replies of agents between the customer's turns, without text that only a machine reads."""
     raw = {hit.turn for hit in raw_texts(dialogue)}
     groups: list[tuple[tuple[Turn, ...], list[Turn]]] = []
     customer, has_agent_spoken = list[Turn](), False
@@ -112,16 +116,16 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
     customer calls none, or whose question he puts again in the same words (C1; C2 after several questions; R1
     if it takes leave last); and a leave after an answer to the rest of his turn (R1)."""
     repeated = {hit.turn for hit in find_repeated(dialogue)}  # that is M3, whatever else is wrong with it
-    said, last_said = "", ""
+    previous, last_text = "", ""
     for reply in replies(dialogue):
-        said, last_said = last_said, reply.text  # of the reply before
+        previous, last_text = last_text, reply.text  # of the reply before
         if reply.turns[-1].index in repeated:
             continue
-        asked = next((turn for turn in reversed(reply.before) if requests(turn.text)), None)
-        if asked is None:
+        request = next((turn for turn in reversed(reply.before) if requests(turn.text)), None)
+        if request is None:
             continue
-        why = f"what is asked in turn {asked.index} is passed over"
-        asking, after, own = requests(asked.text), reply.after, content(reply.text)
+        why = f"what is asked in turn {request.index} is passed over"
+        asking, after, own = requests(request.text), reply.after, content(reply.text)
         last = clauses(asking[-1])[-1]
         is_end = reply.is_last and not any(has_phrase(turn.text, "customer_closings") for turn in after)
         leaves = is_end and {phrase for _, phrase in find_phrases(reply.text, "closings")} - words_of(
@@ -130,7 +134,7 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
         is_agreed = not has_phrase(last, "open_questions") and has_phrase(reply.text, "agrees")
         if not is_agreed and not content(last) & own and is_courtesy(reply.text):
             yield reply.hit(f"{why}: a courtesy alone", "R1" if leaves else "C1")
-        elif after and has_phrase(after[0].text, "not_answered") and not (own and own <= content(said)):
+        elif after and has_phrase(after[0].text, "not_answered") and not (own and own <= content(previous)):
             yield reply.hit(f"{why}, as the customer says next", "C1")
         elif after and any(is_put_again(each, after[0].text) and not content(each) & own for each in asking):
             yield reply.hit(f"{why}: the customer asks it again", "C2" if len(asking) > 1 else "C1")
@@ -175,10 +179,10 @@ def is_courtesy(text: str) -> bool:
     name, may stand alone behind one."""
     is_polite = False
     for part in clauses(text):
-        n_known = max((len(phrase.split()) for _, phrase in find_phrases(part, "pleasantries")), default=0)
-        if len(split_words(part)) > (int(is_polite), 3, MAX_COURTESY)[min(n_known, 2)]:
+        n_polite = max((len(phrase.split()) for _, phrase in find_phrases(part, "pleasantries")), default=0)
+        if len(split_words(part)) > (int(is_polite), 3, MAX_COURTESY)[min(n_polite, 2)]:
             return False
-        is_polite |= n_known > 0
+        is_polite |= n_polite > 0
     return is_polite and not any(letter.isdigit() or letter == "?" for letter in text)
 
 
@@ -192,15 +196,15 @@ def is_put_again(question: str, text: str) -> bool:
     )
 
 
-def answers_the_rest(reply: Reply, asked: frozenset[str]) -> bool:
+def answers_the_rest(reply: Reply, question: frozenset[str]) -> bool:
     """Return whether each sentence of a reply that is no courtesy has words of the customer's turns, and none
     has words of the question."""
-    rest = content(" ".join(turn.text for turn in reply.before)) - asked
-    said = [each for each in sentences(reply.text) if not is_courtesy(each)]
+    rest = content(" ".join(turn.text for turn in reply.before)) - question
+    own = [each for each in sentences(reply.text) if not is_courtesy(each)]
     return (
-        bool(said)
-        and not asked & content(reply.text)
-        and all(content(each) & rest and "?" not in each for each in said)
+        bool(own)
+        and not question & content(reply.text)
+        and all(content(each) & rest and "?" not in each for each in own)
         and not has_phrase(reply.text, "promises")
     )
 
@@ -270,4 +274,43 @@ def missing_greeting(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
 
 
 MAX_OPENING = 300
-"""Characters of a turn in which a greeting is looked for."""
+"""Characters of a turn in which a greeting is searched."""
+
+
+_LAST_TURNS = 3
+"""Turns of the agent before the end in which a refusal may stand."""
+
+
+@check(R2=Evidence(16, 18, "suggestion"), languages=("en",))
+def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find the end of a dialogue in which the customer asked for an act, no tool changed anything, and the
+    agent neither refused nor handed over (R2); at the last turn of the agent.
+
+    Silent where the customer withdrew, where the agent's last words are a question, and where neither the
+    dialogue nor the log holds calls of tools.
+
+    Read on the once-half of tau_bench (2026-11-23): 16 of 18 right, .89 (.65 to .99), so a suggestion: on a
+    log that holds only some of the tools an act may have been done elsewhere.
+    """
+    uses = tool_uses(dialogue)
+    if not has_calls(dialogue, context):
+        return
+    customer = [turn for turn in dialogue.turns if turn.role == "customer"]
+    spoken = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
+    done = [use.call.name for use in uses if not use.failed]
+    if any(may_write(name) and name_words(name) and "think" not in name_words(name) for name in done):
+        return
+    request = next((turn.index for turn in customer if PATTERNS.request.search(turn.text)), None)
+    if request is None or len(spoken) < _LAST_TURNS:
+        return
+    last = spoken[-1]
+    if PATTERNS.asks.search(last.text) or any(PATTERNS.withdrawn.search(turn.text) for turn in customer[1:]):
+        return
+    raw = {hit.turn for hit in raw_texts(dialogue)}
+    readable = [turn for turn in spoken[-_LAST_TURNS:] if turn.index not in raw]
+    if any(PATTERNS.refusal.search(turn.text) for turn in readable) or any(
+        claims_undone_write(dialogue, context)
+    ):
+        return
+    why = f"asked for in turn {request}, and no tool did it by the end"
+    yield Hit(last.index, *trim(last.text), why, "R2")

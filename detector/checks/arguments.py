@@ -1,20 +1,22 @@
-"""Arguments of calls that are a slip of the customer's words. Read in any language; the words are data."""
+"""Arguments of calls that are a slip of the customer's words, or differ from them, or were not stated."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import lru_cache
 from itertools import pairwise
 
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import locate_call
-from dialint.detector.checks.claims import name_words
-from dialint.detector.checks.quantities import ISO, MONEY_NAME
-from dialint.detector.checks.values import fields_of
-from dialint.detector.checks.words import fold, is_slip, patterns
-from dialint.detector.records import Dialogue, Role
+from dialint.detector.checks.calls import MODE_KEY, locate_call, name_words, strings_of
+from dialint.detector.checks.quantities import ISO, MONEY_NAME, quantities
+from dialint.detector.checks.values import DIGIT_NAMES, fields_of
+from dialint.detector.checks.words import SENTENCE, fold, is_slip, patterns, read_words
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
 from dialint.detector.tool_use import uses_by_turn
 
 _TOKEN = re.compile(r"[^\W_]++")
@@ -25,7 +27,7 @@ PATTERNS = patterns("arguments")
 MAX_TOKEN = 20
 """Letters of a token that slips are looked for in."""
 MIN_TOKEN, MIN_DIGITS = 4, 5
-"""Letters, and digits, of a token that is known without the token beside it."""
+"""Letters, and digits, of a token that is identified without the token beside it."""
 MIN_CODE = 4
 """Digits of a code."""
 
@@ -59,18 +61,18 @@ def miscopied_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
 
 
 class _Tokens:
-    """The tokens that were named so far, read when they are asked for."""
+    """The tokens that were stated so far, read when they are needed."""
 
     def __init__(self, usual: Mapping[str, int]) -> None:
         self._usual = usual
         self._unread = list[tuple[str, Role]]()
         self._tokens = set[str]()
-        self._named, self._near = list[str](), dict[str, set[str]]()
+        self._unindexed, self._near = list[str](), dict[str, set[str]]()
         self._pairs = set[tuple[str, str]]()
         self._before, self._after = dict[tuple[str, ...], set[str]](), dict[tuple[str, ...], set[str]]()
 
     def add(self, text: str, role: Role) -> None:
-        """Take up a text."""
+        """Adds a text."""
         self._unread.append((text, role))
 
     def _read(self) -> None:
@@ -79,8 +81,8 @@ class _Tokens:
             groups = [re.sub(r"[ -]", "", match[0]) for match in _GROUPS.finditer(text)]
             self._tokens.update(groups)
             if role == "customer":
-                self._named.extend(groups)
-                self._named.extend(tokens)
+                self._unindexed.extend(groups)
+                self._unindexed.extend(tokens)
                 self._pairs.update(pairwise(tokens))
                 for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
                     if first.isdigit():
@@ -108,10 +110,10 @@ class _Tokens:
             n_digits = sum(map(str.isdigit, token))
             if not (is_personal or n_digits):
                 continue
-            for named in self._named:
-                for form in _near_forms(named):
-                    self._near.setdefault(form, set()).add(named)
-            self._named.clear()
+            for each in self._unindexed:
+                for form in _near_forms(each):
+                    self._near.setdefault(form, set()).add(each)
+            self._unindexed.clear()
             near = {other for form in _near_forms(token) for other in self._near.get(form, ())}
             near = {other for other in near if _is_slip(token, other)}
             other = next(iter(near)) if len(near) == 1 else token
@@ -161,3 +163,178 @@ def _is_slip(token: str, other: str) -> bool:
         return is_near
     plain = [PATTERNS.vowel.sub(r"\1", each) for each in (token, other)]
     return token[0] == other[0] and token[-1] == other[-1] and plain[0] != plain[1]
+
+
+_WORD = re.compile(r"\d++|[^\W\d_]++")
+_NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
+
+
+@check(P3=Evidence(84, 89), languages=("en",))
+def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find the first call of a tool with a place or a time of day of which no word was said, nor returned,
+    before it (P3); or any call with another choice than the customer's: a day of the week, or a value of a
+    list that the log shows, that nobody named, where the customer named exactly one other, or a day or an
+    hour beside the only one in the customer's last message; the first before the customer speaks again.
+
+    Codes of places are left alone, and a time where the customer speaks of now, of soon, or of any time. Read
+    on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 37 of 39, all there are;
+    of last messages, in all of STAR (2026-11-30), 10 of 10.
+    """
+    uses = uses_by_turn(dialogue)
+    if not uses:
+        return
+    words, called, wishes = set[str](), set[str](), _Wishes()
+    for text in dialogue.sources:
+        words |= _words(text)
+        wishes.add(text, "system")
+    is_any_time, reported = False, set[tuple[str, str]]()
+    for turn in dialogue.turns:
+        if turn.role == "customer":
+            reported.clear()
+        for number, use in enumerate(uses.get(turn.index, ())):
+            name, reasons = use.call.name, list[str]()
+            for key, value in use.call.arguments.items() if name not in called else ():
+                is_time = PATTERNS.time_key.fullmatch(key) is not None
+                if (is_time and is_any_time) or not (is_time or PATTERNS.stated_key.fullmatch(key)):
+                    continue
+                is_code = not isinstance(value, str) or value.isupper() or "." in value
+                own = set[str]() if is_code else _words(str(value))
+                own |= _dial(value) if is_time and own and isinstance(value, str) else set()
+                if (
+                    own
+                    and own.isdisjoint(words)
+                    and not any(len(word) > 4 and get_close_matches(word, words, 1, 0.85) for word in own)
+                ):
+                    reasons.append(f"'{name}' was called with {key}, which nobody had stated")
+            for key, value in strings_of(use.call):
+                wish = wishes.other(use.call, key, value, context.log.choices) or wishes.last(
+                    use.call, key, value
+                )
+                if wish is not None and (name, key) not in reported:
+                    reported.add((name, key))
+                    reasons.append(f"'{name}' was called with {value} for {key}; the customer named {wish}")
+            if reasons:
+                yield Hit(*locate_call(turn, number), reasons[0], "P3")
+            called.add(use.call.name)
+        words |= _words(turn.text)
+        wishes.add(turn.text, turn.role)
+        is_any_time = is_any_time or (
+            turn.role == "customer" and PATTERNS.any_time.search(turn.text) is not None
+        )
+
+
+def _words(text: str) -> set[str]:
+    """Return the words and numbers of a text, and each two neighbours as one, without halves of the day."""
+    words = [_NUMBERS.get(word, word) for word in _WORD.findall(text.casefold())]
+    return {*words, *map("".join, pairwise(words))} - {"am", "pm", "and", "the", "of"}
+
+
+_DAYS = tuple(read_words("weekdays"))
+
+
+class _Wishes:
+    """The words stated so far, and the values of a list among those of the customer."""
+
+    def __init__(self) -> None:
+        self._stated, self._wished, self._denied = set[str](), set[str](), set[str]()
+        self._tried = set[tuple[str, str, str]]()
+        self._is_any_day = False
+        self._last = self._question = ""
+        self._sent = set[tuple[str, str, str]]()
+
+    def add(self, text: str, role: Role) -> None:
+        """Adds a text, with the forms of its words that misspelt ones share."""
+        is_customer = role == "customer"
+        if is_customer and text.strip():
+            self._last = text
+        elif role in JUDGED_ROLES and text.strip():
+            self._question = text
+        for sentence in SENTENCE.finditer(text.casefold()):
+            own = _WORD.findall(sentence[0])
+            self._stated.update(form for word in own for form in _forms(word))
+            if is_customer:
+                self._wished.update(own)
+                self._denied.update(own if PATTERNS.denied.search(sentence[0]) else ())
+                self._is_any_day = self._is_any_day or PATTERNS.any_day.search(sentence[0]) is not None
+
+    def other(
+        self, call: ToolCall, key: str, value: str, choices: Mapping[str, tuple[str, ...]]
+    ) -> str | None:
+        """Return the one other choice that the customer stated, if nobody stated this one; each once."""
+        value = " ".join(value.casefold().split())
+        listed = choices.get(f"{call.name} {key}") or (_DAYS if value in _DAYS else ())
+        is_new = (call.name, key, value) not in self._tried
+        self._tried.add((call.name, key, value))
+        if (
+            value not in listed
+            or not is_new
+            or MODE_KEY.fullmatch(key)
+            or (value in _DAYS and self._is_any_day)
+        ):
+            return None
+        own = _own_words(listed)
+        initials = "".join(word[0] for word in _WORD.findall(value))
+        forms = {form for word in own[value] for form in (*_forms(word), word[:3], word[:4], word[:5])}
+        wishes = [each for each in listed if own[each] and self._wished.issuperset(own[each])]
+        if not forms or len(wishes) != 1 or not self._stated.isdisjoint(forms | {initials} - {initials[:1]}):
+            return None
+        wish = own[wishes[0]]
+        rest = (_words(str(each)) for name, each in call.arguments.items() if name != key)
+        is_tried = (call.name, key, wishes[0]) in self._tried
+        is_spoilt = is_tried or not self._denied.isdisjoint(wish) or any(map(wish.intersection, rest))
+        return None if is_spoilt else wishes[0]
+
+    def last(self, call: ToolCall, key: str, value: str) -> str | None:
+        """Return the only day of the week or hour in the customer's last message, if a call has another that
+        is neither in it nor in the agent's last message."""
+        if value.casefold() in _DAYS:
+            own, wished = {value.casefold()}, {*_DAYS}.intersection(_WORD.findall(self._last.casefold()))
+        elif (
+            PATTERNS.time_key.fullmatch(key)
+            and sum("time" in each.casefold() for each in call.arguments) == 1
+        ):
+            own, wished = _hours(value), _hours(self._last)
+        else:
+            return None
+        self._sent.update((call.name, key, each) for each in own)
+        if (
+            len(own) != 1
+            or len(wished) != 1
+            or own == wished
+            or (call.name, key, *wished) in self._sent
+            or own & {*_WORD.findall(self._question.casefold())}
+            or PATTERNS.no_wish.search(self._last)
+            or PATTERNS.asks_end.search(self._question)
+        ):
+            return None
+        return next(iter(wished))
+
+
+def _dial(text: str) -> set[str]:
+    """Return the numbers that may stand for the hour of a time: of 20:45 that are 20, 8 and 9."""
+    hours = [hour for minute in _times(text) for hour in (minute // 60, (minute + 30) // 60)]
+    return {str(number) for hour in hours for number in (hour, hour % 12 or 12)}
+
+
+def _times(text: str) -> Iterator[int]:
+    values = quantities(text)
+    return (minute for kind in ("time", "clock") for minute in values.get(kind, ()))
+
+
+def _hours(text: str) -> set[str]:
+    """Return the times of a text that are full hours, in twelve hours."""
+    return {f"{minute // 60 % 12 or 12} o'clock" for minute in _times(text) if minute % 60 == 0}
+
+
+def _forms(word: str) -> tuple[str, str, str, str]:
+    return word, "".join(sorted(word)), f"{word[:2]}…{word[-3:]}", f"{word[:4]}…" if len(word) > 4 else word
+
+
+@lru_cache(maxsize=256)
+def _own_words(choices: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """Return the words of each choice that no other has."""
+    counts = Counter(word for choice in choices for word in set(_WORD.findall(choice)))
+    return {
+        choice: frozenset(word for word in _WORD.findall(choice) if counts[word] == 1 and len(word) > 2)
+        for choice in choices
+    }

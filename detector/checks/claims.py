@@ -1,7 +1,7 @@
 """Claims of a completed act that no tool call of the dialogue carried out.
 
-Only what an agent says that he himself has done is read: no plan, condition, question or quotation, and no
-report of a state that a tool returned. Whether the act was allowed, or done as the customer wished, is not
+Only acts that an agent claims for himself are read: no plan, condition, question or quotation, and no report
+of a state that a tool returned. Whether the act was allowed, or done as the customer wished, is not
 judged here.
 """
 
@@ -10,14 +10,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import inf
 from operator import attrgetter, itemgetter
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.calls import (
+    ACTS,
+    TOOL_NAMES,
+    is_pending,
+    is_refused,
+    is_transfer,
+    may_write,
+    name_words,
+    only_reads,
+)
 from dialint.detector.checks.phrases import Phrases, load_phrases, phrases_of
-from dialint.detector.checks.values import fields_of
-from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, trim
+from dialint.detector.checks.raw_text import raw_texts
+from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, statements, trim
 from dialint.detector.log_profile import MIN_DIALOGUES
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import (
@@ -25,103 +35,41 @@ from dialint.detector.tool_use import (
     exchanges,
     format_call,
     has_failed,
-    per_dialogue,
     tool_uses,
     uses_by_turn,
 )
 
 _ACTS = read_words("acts")
-_TOOL_NAMES = {name: frozenset(words.split()) for name, words in read_words("tool_names").items()}
-
-
-def _words_by_act(column: str) -> dict[str, frozenset[str]]:
-    return {act: frozenset(words.get(column, "").split()) for act, words in _ACTS.items()}
 
 
 def _act_by_word(column: str) -> dict[str, str]:
     return {word: act for act, words in _ACTS.items() for word in words.get(column, "").split()}
 
 
-ACTS = _words_by_act("tools")
-"""The words in the name of a tool that tell the claims of an act, beside the general ones."""
-_WRITES = frozenset[str]().union(_TOOL_NAMES["general"], *ACTS.values())
-_OTHER_ACTS = _words_by_act("other_tools")
+_OTHER_ACTS = {act: frozenset(words.get("other_tools", "").split()) for act, words in _ACTS.items()}
 """The first words in the name of a tool that clearly does something else. Any write may be a change."""
-_PEOPLE = frozenset(["human", "humans", "agent", "agents", "supervisor", "operator"])
-"""Words in the name of a tool that hands the customer over to somebody, and does nothing else."""
 _DETAIL_ACTS = frozenset(["cancel", "book", "return", "exchange", "pay"])
 _ACT_OF = _act_by_word("verbs")
-"""The verbs that claim a write, by act; those of "any" may be about any write."""
+"""The act of each verb that claims a write; those of "any" may be about any write."""
 _ACT_OF_NOUN = _act_by_word("nouns")
-"""What a verb of the act "any" was done to, and so its act."""
+"""The act of a verb of the act "any" by its object."""
 _NOUN = re.compile(rf"\b({'|'.join(_ACT_OF_NOUN)})s?\b(?! (?:ID|number|#|policy))", re.IGNORECASE)
 _PASSIVE = "|".join(verb for verb in _ACT_OF if verb not in ("blocked", "sent"))
-"""That a card has been blocked, or a parcel sent, is a state: only who did it himself claims an act."""
-_RAW = patterns("calls")
+"""Verbs that claim an act in the passive: "has been blocked" and "has been sent" describe a state."""
 PATTERNS = patterns(
     "claims",
     verb=f"(?P<verb>{'|'.join(_ACT_OF)})",
     passive_verb=f"(?P<verb>{_PASSIVE})",
     passive_state=f"(?P<state>{_PASSIVE})",
 )
-MODE_KEY = PATTERNS.mode_key
-"""The argument that tells what a call does."""
-_SENTENCE = re.compile(
-    r"[^.!?\n]++(?:\.(?=\w|\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)[a-z]*\b)[^.!?\n]++)*+[.!?\n]?"
-)
 _STEM = 5
 """Letters by which words are compared, so that "refund" is "refunded"."""
 _NOTHING = re.compile(r"\bnothing\b", re.IGNORECASE)
-_CONTENT = re.compile(r"\"content\":\s?\"")
-_CONTENT_END = re.compile(r"\"\s?\}")
-_NAME_WORD = re.compile(r"[A-Z]{1,20}(?![a-z])|[A-Z]?[a-z]++|\d++")
 _ID = re.compile(r"\b(?=[A-Za-z_]{0,20}\d)\w{5,30}\b")
 _MAY_BE_ID = re.compile(r"\w{5,90}")
 MAX_ARGUMENTS = 100
-"""Most names of arguments by which one id is known to have been looked up."""
+"""Most arguments by which one id was looked up, and most denied fields, that are compared."""
 _turn_of = attrgetter("turn")
-
-
-@lru_cache(maxsize=4096)
-def name_words(name: str) -> tuple[str, ...]:
-    """Return the words of a tool's name in lower case, from snake, kebab or camel case."""
-    return tuple(word.casefold() for word in _NAME_WORD.findall(name))
-
-
-def may_write(name: str) -> bool:
-    """Return whether a tool of this name may change something: all may, but those named after reading
-    alone."""
-    words = name_words(name)
-    reads = _TOOL_NAMES["reads"]
-    is_read = bool(words) and (words[0] in reads or (words[-1] in reads and words[0] not in _WRITES))
-    is_check = words[:2] in (("check", "in"), ("check", "out"))
-    return not is_read or is_check or not {"and", "or"}.isdisjoint(words)
-
-
-def names_write(name: str) -> bool:
-    """Return whether the name of a tool has a word of an act, and ends in none of reading."""
-    words = name_words(name)
-    return not _WRITES.isdisjoint(words) and words[-1] not in _TOOL_NAMES["reads"]
-
-
-def is_transfer(name: str) -> bool:
-    """Return whether a tool of this name hands the customer over to a person."""
-    words = name_words(name)
-    return not _PEOPLE.isdisjoint(words) and words[0] in ACTS["transfer"]
-
-
-@per_dialogue
-def writes_calls(dialogue: Dialogue) -> bool:
-    """Return whether an agent sent a call of a tool, reasoning or a stage direction as text, before a
-    customer spoke of calls: a bot with tools, some of whose calls were never run."""
-    for turn in dialogue.turns:
-        if turn.role == "customer" and (_RAW.call.search(turn.text) or _RAW.developer.search(turn.text)):
-            return False
-        if turn.role in JUDGED_ROLES and (
-            _RAW.call.search(turn.text) or _RAW.reasoning.match(turn.text) or _RAW.stage.search(turn.text)
-        ):
-            return True
-    return False
 
 
 def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
@@ -136,7 +84,7 @@ def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
     return not log.is_partial and (
         log.logs_calls(dialogue)
         or any(use.was_run for use in tool_uses(dialogue))
-        or (log.tool_dialogues >= MIN_DIALOGUES and writes_calls(dialogue))
+        or (log.tool_dialogues >= MIN_DIALOGUES and bool(raw_texts(dialogue)))
     )
 
 
@@ -145,7 +93,7 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     """Find an agent who says that something was done although no tool call did it (R3).
 
     Before the customer's next turn there is no call of a tool that could have done it; or all such calls
-    since the customer's last turn failed, for which other words of completion count too (`told_as_done`); or
+    since the customer's last turn failed, for which other words of completion count too (`false_reports`); or
     the claim names an id that was looked up, and the tools that write were called for others only, or a field
     that a look-up returned as false, and no call that may write speaks of it. A tool might have done it, so
     it counts as the write, unless it is named after another act, its mode is a check or a search, or its
@@ -154,7 +102,7 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
 
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
     profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17; in
-    development dialogues without results (`has_calls`) 90 of 93. `told_as_done` in the 1,448 dialogues of
+    development dialogues without results (`has_calls`) 90 of 93. `false_reports` in the 1,448 dialogues of
     STAR and tau_bench with a failed write (2026-11-30) 7 of 7, all of them found without it, too; since trial
     runs, writes that wait and tools named noun first count, 15 more in all of STAR, 13 right, the two others
     mended.
@@ -178,28 +126,28 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
             if why is not None:
                 hits[turn.index] = Hit(turn.index, start, end, why, "R3")
                 break
-    for hit in told_as_done(dialogue, context):
+    for hit in false_reports(dialogue, context):
         hits.setdefault(hit.turn, hit)
     yield from hits.values()
 
 
 @check(R3=Evidence(), languages=("de", "es", "fr", "ru"))
 def claims_failed_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Suggest what `claims_undone_write` finds by lists of words, in other languages than English: told as
-    done although the call failed, or although no tool that may write was called by then (R3).
+    """Suggest the same as `claims_undone_write` by lists of words, in other languages than English: a claim
+    that something is done although the call failed, or no tool that may write was called by then (R3).
 
     Nobody has read hits on real dialogues in these languages.
     """
     if has_calls(dialogue, context):
-        yield from told_as_done(dialogue, context)
+        yield from false_reports(dialogue, context)
 
 
-def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Yield the first sentence after a failed write that tells of something as done, before the customer
-    speaks again; where no other write and no later look-up succeeded after it. A trial run counts as failed,
-    and a write that waits for somebody where something is told as ended. Where the message tells of a failure
-    too, or after a write of another tool, the sentence must name something of the call. In other languages
-    than English also what the agent says that he has done, where nothing that may write was called.
+def false_reports(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Yield the first sentence after a failed write that calls something done, before the customer speaks
+    again; where no other write and no later look-up succeeded after it. A trial run counts as failed, and a
+    write that waits for somebody if something is called completed. Where the message reports a failure too,
+    or after a write of another tool, the sentence must have a word of the call. In other languages than
+    English also what the agent claims to have done, where nothing that may write was called.
     """
     uses = uses_by_turn(dialogue)
     done, has_written, done_tools = set[str](), False, set[str]()
@@ -210,8 +158,8 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             is_write, is_trial = may_write(use.call.name), only_reads(use)
             has_written = has_written or is_write
             if is_write and (is_refused(use) or is_pending(use) or is_trial):
-                is_known = format_call(use.call) in done or PATTERNS.done_already.search(use.result or "")
-                if not is_known:
+                is_repeated = format_call(use.call) in done or PATTERNS.done_already.search(use.result or "")
+                if not is_repeated:
                     failed, is_done = use, is_done and use.call.name in done_tools
             elif not use.failed and (is_write or (failed is not None and is_refused(failed))):
                 done.add(format_call(use.call))
@@ -227,34 +175,30 @@ def told_as_done(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 continue
             span = _find_done(turn.text, phrases, failed, done_tools)
             if span is not None:
-                yield Hit(turn.index, *span, f"told as done, but {_state(failed)}", "R3")
+                why = "no tool was called"
+                if failed is not None:
+                    other = "waits for somebody" if is_pending(failed) else "changed nothing"
+                    why = f"the call of '{failed.call.name}' {'failed' if is_refused(failed) else other}"
+                yield Hit(turn.index, *span, f"told as done, but {why}", "R3")
                 break
-
-
-def _state(use: ToolUse | None) -> str:
-    """Return what became of a write."""
-    if use is None:
-        return "no tool was called"
-    state = "failed" if is_refused(use) else "waits for somebody" if is_pending(use) else "changed nothing"
-    return f"the call of '{use.call.name}' {state}"
 
 
 def _find_done(
     text: str, phrases: Phrases, failed: ToolUse | None, done_tools: set[str]
 ) -> tuple[int, int] | None:
-    """Return the offsets of the first sentence that tells of something as done. After a failed call no
-    sentence that may be of something else, and none if another one that tells of a failure is of the call."""
+    """Return the offsets of the first sentence that calls something done. After a failed call it may not be
+    about something else, and there is none if a sentence reports the failure of the call."""
     plain = phrases.read(text)
     sentences = list(SENTENCE.finditer(plain))
-    tells_failure = [each[0] for each in sentences if failed and phrases.pattern("fails").search(each[0])]
-    if failed is not None and any(_names(failed.call, each) for each in tells_failure):
+    failures = [each[0] for each in sentences if failed and phrases.pattern("fails").search(each[0])]
+    if failed is not None and any(_names(failed.call, each) for each in failures):
         return None
     for sentence in sentences:
         if "?" in sentence[0] or phrases.find(sentence[0], "phrases" if failed else "DID") is None:
             continue
         if failed is not None and (
-            sentence[0] in tells_failure
-            or not _may_be_of(failed.call, sentence[0], phrases, done_tools if not tells_failure else None)
+            sentence[0] in failures
+            or not _may_be_of(failed.call, sentence[0], phrases, done_tools if not failures else None)
             or not (is_refused(failed) or PATTERNS.final.search(sentence[0]))
         ):
             continue
@@ -263,12 +207,12 @@ def _find_done(
 
 
 def _may_be_of(call: ToolCall, sentence: str, phrases: Phrases, done_tools: set[str] | None) -> bool:
-    """Return whether a sentence that tells of something as done may be of this call: it names something of
-    it, or nothing else was done; and what it calls blocked or on its way, the tool may have made so. Without
-    `done_tools` it must name something."""
+    """Return whether a sentence that calls something done may be about this call: it has a word of it, or
+    nothing else was done, and the tool may block or send things if the sentence says so. Without `done_tools`
+    it must have a word of the call."""
     name = name_words(call.name)
     for state in ("blocked", "sent"):
-        if phrases.pattern(state).search(sentence) and _TOOL_NAMES[state].isdisjoint(name):
+        if phrases.pattern(state).search(sentence) and TOOL_NAMES[state].isdisjoint(name):
             return False
     return (done_tools is not None and done_tools <= {call.name}) or _names(call, sentence)
 
@@ -276,13 +220,12 @@ def _may_be_of(call: ToolCall, sentence: str, phrases: Phrases, done_tools: set[
 def _names(call: ToolCall, sentence: str) -> bool:
     """Return whether a sentence has a word of a call, by the first letters of long ones."""
     words = (*name_words(call.name), *name_words(str(call.arguments)))
-    named = {word[:_STEM] for word in words if len(word) > 2}
-    return not named.isdisjoint(word[:_STEM] for word in name_words(sentence))
+    stems = {word[:_STEM] for word in words if len(word) > 2}
+    return not stems.isdisjoint(word[:_STEM] for word in name_words(sentence))
 
 
 def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Yield the sentences that claim something done: start, end, verb, and whether they leave out who did
-    it."""
+    """Yield the sentences that claim a completed act: start, end, verb, and whether they are passive."""
     for start, end in statements(text):
         words = text[start:end]
         if words.endswith("?") or '"' in words:
@@ -299,24 +242,14 @@ def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
             break
 
 
-def statements(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each sentence, without outer blanks; of the text of a raw call its content."""
-    for sentence in _SENTENCE.finditer(text):
-        start, words = sentence.start(), sentence.group()
-        if (content := _CONTENT.search(words)) is not None:
-            start, words = start + content.end(), words[content.end() :].partition('"')[0]
-        elif '"' in words and (end := _CONTENT_END.search(words)) is not None:
-            words = words[: end.start()]
-        if words.strip():
-            yield trim(text, start, start + len(words))
-
-
 def _may_serve(use: ToolUse, act: str, verb: str) -> bool:
-    """Return whether a call may have done what is claimed: all may, but those of a tool named after another
-    act."""
+    """Return whether a call may have carried out the claimed act: all may, but those of a tool named after
+    another act."""
     words = name_words(use.call.name)
-    if any(_has_stem(value, verb) for value in use.call.arguments.values() if isinstance(value, str)):
-        return True
+    for value in use.call.arguments.values():  # of a few words, such as a status
+        value_words = name_words(value[:60]) if isinstance(value, str) else ()
+        if len(value_words) <= 3 and any(word.startswith(_stem(verb)) for word in value_words):
+            return True
     if act != "transfer" and is_transfer(use.call.name):
         return False
     if act in _DETAIL_ACTS and PATTERNS.detail_tool.fullmatch("_".join(words)):
@@ -324,56 +257,25 @@ def _may_serve(use: ToolUse, act: str, verb: str) -> bool:
     return (
         not words
         or words[0] not in _OTHER_ACTS[act]
-        or not _TOOL_NAMES["general"].isdisjoint(words)
-        or _is_named_after(use.call.name, act, verb)
+        or not TOOL_NAMES["general"].isdisjoint(words)
+        or _has_act(use.call.name, act, verb)
     )
 
 
-def only_reads(use: ToolUse) -> bool:
-    """Return whether an argument of a call says that it changes nothing: a check, a search, a trial run."""
-    return any(
-        MODE_KEY.fullmatch(key) and PATTERNS.read_mode.fullmatch(str(value))
-        for key, value in use.call.arguments.items()
-    )
-
-
-def is_refused(use: ToolUse) -> bool:
-    """Return whether a call failed, or its result says in words that it was not done, no part of it."""
-    return use.failed or (PATTERNS.refused.search(use.result or "") is not None and not _is_partly_done(use))
-
-
-def _is_partly_done(use: ToolUse) -> bool:
-    """Return whether a result lists parts that were done."""
-    lists = (value for _, value in fields_of(use.value) if isinstance(value, list))
-    objects = (each for parts in lists for each in parts if isinstance(each, dict))
-    return any(value is True for each in objects for value in each.values())
-
-
-def is_pending(use: ToolUse) -> bool:
-    """Return whether the result of a call says that it waits for somebody."""
-    return PATTERNS.pending.search(use.result or "") is not None
-
-
-def _is_named_after(name: str, act: str, verb: str) -> bool:
-    """Return whether the name of a tool tells the claimed act: by a word of its act, or its stem."""
+def _has_act(name: str, act: str, verb: str) -> bool:
+    """Return whether the name of a tool has a word of the claimed act, or the stem of the verb."""
     words = name_words(name)
     return not ACTS[act].isdisjoint(words) or any(word.startswith(_stem(verb)) for word in words)
 
 
-def _has_stem(value: str, verb: str) -> bool:
-    """Return whether an argument of a few words, such as a status, tells the claimed act."""
-    words = name_words(value[:60])
-    return len(words) <= 3 and any(word.startswith(_stem(verb)) for word in words)
-
-
 def _stem(verb: str) -> str:
-    """Return what a verb in the past shares with its other forms: "cancel" of "cancelled"."""
+    """Return the stem of a verb in the past tense: "cancel" of "cancelled"."""
     return re.sub(r"(?:(?<=l)l|(?<=r)r)?ed\Z", "", verb)
 
 
 class _Writes:
-    """The calls that may have done what a verb claims, in order: their places among all calls, which of them
-    succeeded, failed, or are named after the act."""
+    """The calls that may have carried out the act of a verb, in order: their places among all calls, which of
+    them succeeded, failed, or are named after the act."""
 
     def __init__(self, uses: Sequence[ToolUse], act: str, verb: str) -> None:
         self._fitting = [
@@ -391,7 +293,7 @@ class _Writes:
         self._tried = [
             n
             for n, (_, use) in enumerate(self._fitting)
-            if act == "any" or _is_named_after(use.call.name, act, verb)
+            if act == "any" or _has_act(use.call.name, act, verb)
         ]
         self._mentions: WordSearch | None = None
         self._without: dict[str, int | None] = {}
@@ -426,7 +328,7 @@ class _Writes:
 
 
 class _Evidence:
-    """What the calls and the turns of a dialogue say of the acts that its agents claim."""
+    """The evidence in the calls and turns of a dialogue on the acts that its agents claim."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._turns = dialogue.turns
@@ -435,7 +337,7 @@ class _Evidence:
         self._reported: dict[str, float] = {}
 
     def refute(self, claim: str, verb: str, n_uses: int, last_customer: int) -> str | None:
-        """Return why none of the first `n_uses` calls can have done what is claimed; None if one may have."""
+        """Return why none of the first `n_uses` calls can have been the claimed act; None if one may have."""
         act = _ACT_OF[verb]
         if act == "any" and (noun := _NOUN.search(claim)) is not None:
             act = _ACT_OF_NOUN[noun[1].casefold()]
@@ -460,8 +362,8 @@ class _Evidence:
 
     @cached_property
     def _denied(self) -> Mapping[str, tuple[int, float]]:
-        """The fields that results of look-ups have as false, `MAX_ARGUMENTS` at most: the place of the call,
-        and of the first call that may write and speaks of the field; infinity without any."""
+        """The fields that are false in results of look-ups, `MAX_ARGUMENTS` at most: the place of the call,
+        and of the first call that may write and has the field; infinity without any."""
         denied: dict[str, tuple[int, float]] = {}
         for place, use in enumerate(self._uses):
             if may_write(use.call.name):
@@ -479,17 +381,17 @@ class _Evidence:
         """Return why a claim that names an id is not about the writes that succeeded: all had another value
         in the argument by which this id was looked up."""
         ids = {match.group().casefold() for match in _ID.finditer(claim)}
-        for place, _, key, value in sorted(entry for id in ids for entry in self._looked_up.get(id, ())):
+        for place, _, key, value in sorted(entry for id in ids for entry in self._lookups.get(id, ())):
             if place >= n_uses:
                 break
-            first = writes.first_about(key, _plain(value), self._looked_up)
+            first = writes.first_about(key, _plain(value), self._lookups)
             if first is None or first >= n_uses:
                 tool = writes.succeeded[bisect_left(writes.succeeded, n_uses, key=itemgetter(0)) - 1][1]
                 return f"said to be {verb} for {value}, but '{tool.call.name}' was called for others only"
         return None
 
     @cached_property
-    def _looked_up(self) -> Mapping[str, Sequence[tuple[int, int, str, str]]]:
+    def _lookups(self) -> Mapping[str, Sequence[tuple[int, int, str, str]]]:
         """The ids by which something was looked up: place of the call, number and name of the argument, and
         value; each argument of an id once, in order, and `MAX_ARGUMENTS` at most."""
         entries: dict[str, dict[str, tuple[int, int, str, str]]] = {}
@@ -504,8 +406,8 @@ class _Evidence:
         return {id: tuple(own.values()) for id, own in entries.items()}
 
     def reported_from(self, verb: str) -> float:
-        """Return the position of the first turn that a sentence which leaves out who did it may repeat: what
-        a tool reported, or what the customer said had been done; infinity without any."""
+        """Return the position of the first turn that a passive sentence may repeat: a tool's report, or what
+        the customer said had been done; infinity without any."""
         if verb not in self._reported:
             word = verb.replace("canceled", "cancelled")
             positions = (n for n, turn in enumerate(self._turns) if self._reports(n, turn, verb, word))
@@ -527,7 +429,11 @@ class _Evidence:
             return any(match["verb"] == word for match in PATTERNS.done_before.finditer(text))
         return (
             word in text
-            or any(_dates(match[1], word) for match in _DATE_KEY.finditer(turn.text))
+            or any(
+                part.startswith(_PLACED_STEMS if _ACT_OF[word] == "book" else (_stem(word),))
+                for match in _DATE_KEY.finditer(turn.text)
+                for part in name_words(match[1])
+            )
             or any(match[1] in _STATES.get(verb, ()) for match in _STATUS.finditer(text))
         )
 
@@ -546,16 +452,7 @@ _STATES = {
     "processed": ("complete", "completed", "done", "paid", "settled", "refunded"),
     "completed": ("complete", "done", "paid", "settled"),
 }
-"""The states by which a tool reports what such a verb says."""
+"""The states in a tool's result that report the act of a verb."""
 _DATE_KEY = re.compile(r"\"(\w{2,30}?)(?:_?(?:date|time)|_at|_on|Date|Time|At|On)\"\s?:\s?(?!null|\"\")")
-"""A field that tells when something was done."""
-
-
-def _dates(key: str, verb: str) -> bool:
-    """Return whether a field such as "order_date" tells when what the verb says was done."""
-    words = name_words(key)
-    stems = _PLACED_STEMS if _ACT_OF[verb] == "book" else (_stem(verb),)
-    return any(word.startswith(stems) for word in words)
-
-
+"""A field with the time of an act."""
 _PLACED_STEMS = ("order", "book", "reserv", "schedul", "plac", "purchas", "creat")

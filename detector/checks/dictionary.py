@@ -54,7 +54,7 @@ Kind = Literal["doubled", "swap", "letter", "other", "two"]
 
 @dataclass(frozen=True)
 class Slip:
-    """How a word may have come about: the word that was meant, and what went wrong."""
+    """A possible cause of a misspelt word: the word that was meant, and the kind of the error."""
 
     meant: str
     kind: Kind
@@ -63,22 +63,22 @@ class Slip:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a slip that names of people and products seldom look like."""
+        """True for a slip that names of people and products seldom look like."""
         return self.kind in ("doubled", "swap")
 
 
 class Speller:
-    """Dictionary of English; answers are kept by word."""
+    """A dictionary of English; answers are cached by word."""
 
     def __init__(self) -> None:
         words = read_section("checks/spelling.yaml", "en")
-        self._register, self._named = (frozenset(words[name].split()) for name in ("register", "named"))
+        self._register, self._places = (frozenset(words[name].split()) for name in ("register", "named"))
         self._apart: Mapping[str, str] = words["apart"]
         self._affixes: Mapping[str, list[str]] = words["affixes"]
         self._spellings: list[tuple[str, str]] = words["variants"]
         self._checker = _checker("en")
         self._counts = self._checker.word_frequency.dictionary
-        self.is_known = lru_cache(maxsize=50_000)(self._is_known)
+        self.is_correct = lru_cache(maxsize=50_000)(self._is_correct)
         self.has_unknown = lru_cache(maxsize=50_000)(self._has_unknown)
         self.slips = lru_cache(maxsize=20_000)(self._slips)
 
@@ -88,14 +88,14 @@ class Speller:
         return self._apart.get(word)
 
     def names_place(self, word: str) -> bool:
-        """Return whether what stands before a word may be a name: ``studio``, ``road``."""
-        return word in self._named
+        """Return whether the word before this one may be a name: ``studio``, ``road``."""
+        return word in self._places
 
     def _has_unknown(self, chunk: str) -> bool:
-        """Return whether what stands between two blanks may hold an unknown word."""
-        return any(not self.is_known(word.lower) for word in typed_words(chunk))
+        """Return whether a text between two blanks may have an unknown word."""
+        return any(not self.is_correct(word.lower) for word in typed_words(chunk))
 
-    def _is_known(self, word: str) -> bool:
+    def _is_correct(self, word: str) -> bool:
         """Return whether a word in lower case is correct, in any country's spelling, or a choice of tone."""
         counts = self._counts
         if word in self._apart:
@@ -103,14 +103,14 @@ class Speller:
         if not MIN_LETTERS - 1 <= len(word) <= MAX_LETTERS:
             return True
         stem, apostrophe, _ = word.partition("'")
-        if apostrophe and len(stem) > 1 and self.is_known(stem):
+        if apostrophe and len(stem) > 1 and self.is_correct(stem):
             return True
         if word in counts or word in self._register or _LENGTHENED.search(word):
             return True
-        if word.endswith(("ches", "shes", "sses", "xes")) and self.is_known(word[:-2]):
+        if word.endswith(("ches", "shes", "sses", "xes")) and self.is_correct(word[:-2]):
             return True
         if any(
-            word.endswith(end) and word[-len(end) - 1] != end[0] and self.is_known(word.removesuffix(end))
+            word.endswith(end) and word[-len(end) - 1] != end[0] and self.is_correct(word.removesuffix(end))
             for end in self._affixes["suffixes"]
             if len(word) >= len(end) + MIN_LETTERS
         ):
@@ -136,7 +136,7 @@ class Speller:
                 at = word.find(theirs, at + 1)
 
     def _slips(self, word: str) -> tuple[Slip, ...]:
-        """Return what an unknown word in lower case may have been meant to be."""
+        """Return the slips that may have led to an unknown word in lower case."""
         counts = self._counts
         near = [each for each in self._checker.edit_distance_1(word) if each in counts]
         if near:
@@ -182,10 +182,10 @@ class Speller:
 
 
 _WEIGHTS: Mapping[Kind, float] = {"doubled": 20.0, "swap": 20.0, "letter": 4.0, "other": 1.0, "two": 1.0}
-"""How many times likelier than another letter a slip is, in choosing the word that was meant: ``futher`` is
-further, not father."""
+"""Likelihood of a slip relative to another letter, for the choice of the meant word: ``futher`` is further,
+not father."""
 FAR_KEY = 0.05
-"""The same for a letter that lies elsewhere on the keyboard: ``wich`` is which, not with."""
+"""Likewise for a letter elsewhere on the keyboard: ``wich`` is which, not with."""
 
 
 def weigh(word: str, slip: Slip) -> float:
@@ -274,11 +274,11 @@ def typed_words(text: str) -> Iterator[TypedWord]:
 
 
 OTHER_LANGUAGES = ("es", "fr", "it", "de")
-"""Those asked, the smallest dictionary first; German takes .5 s to read."""
+"""Languages whose dictionaries are searched, the smallest first; German takes .5 s to read."""
 USUAL_ELSEWHERE = 10_000
 """Count of a word that is usual in its language."""
 FEWER = 5
-"""How many times as often as in English a word must be used in another language to stand for it."""
+"""Factor by which a word must be more frequent in another language than in English to indicate it."""
 
 NEARBY = 200
 """Characters on either side of a word in which its sentence is read."""

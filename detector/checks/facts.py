@@ -1,4 +1,4 @@
-"""What an agent states and the log does not hold: ids, amounts, dates, times, and claimed look-ups.
+"""Statements of an agent without a source in the log: ids, amounts, dates, times, and claimed look-ups.
 
 Sources are the customer's turns, the results of tools, the arguments of calls that succeeded and the
 documents of the dialogue; not what an agent said before. Prices and hours that an agent may know by heart are
@@ -14,10 +14,11 @@ from itertools import product
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check, values
-from dialint.detector.checks.claims import has_calls, name_words, statements
+from dialint.detector.checks.calls import name_words
+from dialint.detector.checks.claims import has_calls
 from dialint.detector.checks.quantities import (
     Kind,
-    Known,
+    StatedQuantities,
     by_kind,
     fields,
     find_quantities,
@@ -26,7 +27,7 @@ from dialint.detector.checks.quantities import (
     same_time,
 )
 from dialint.detector.checks.values import StatedIds, compact, objects_of
-from dialint.detector.checks.words import SENTENCE, patterns
+from dialint.detector.checks.words import SENTENCE, patterns, statements
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses, uses_by_turn
 
@@ -36,7 +37,7 @@ _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
 _KEY_ENDS = ("_id", "number", "code", "Id", "ID")
 """Ends of the names of fields that hold the id of their object."""
 MAX_PARTS = 8
-"""Most amounts of a message whose sums are all tried."""
+"""Most amounts of a message of which all sums are computed."""
 MAX_PRICED = 6
 """Things whose prices are added up, and prices of one of them."""
 MAX_BEFORE = 1000
@@ -69,7 +70,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
         for match in values.ID.finditer(turn.text, *sentence.span())
         if values.is_id(match[0])
     )
-    objects, returned = dict[str, list[Json]](), Known(dialogue.sources)
+    objects, returned = dict[str, list[Json]](), StatedQuantities(dialogue.sources)
     reported, tried = set[str](), set[str]()
     for source in dialogue.sources:
         stated.add(source)
@@ -90,8 +91,8 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
                 tried.update(compact(match[0]) for match in values.ids(str(use.call.arguments)))
             else:
                 stated.add(str(use.call.arguments))
-        named = {id for match in values.ids(turn.text) if (id := compact(match[0])) in objects}
-        records = {id: by_kind(field for own in objects[id] for field in fields(own)) for id in named}
+        own_ids = {id for match in values.ids(turn.text) if (id := compact(match[0])) in objects}
+        records = {id: by_kind(field for own in objects[id] for field in fields(own)) for id in own_ids}
         hits = [*_find_untraced(turn.text, stated, tried)]
         if records:
             hits += _find_contradictions(turn.text, records)
@@ -106,14 +107,14 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
 
 
 def _find_untraced(text: str, ids: StatedIds, tried: set[str]) -> Iterator[tuple[int, int, str, str]]:
-    """Start, end, reason and code of each id that can come from nowhere. That an id of `tried`, those of
-    failed calls, was not found is true: what is wrong with it is `wrong_call`."""
+    """Yield start, end, reason and code of each id without a source, but not where a sentence says of an id
+    of a failed call, in `tried`, that it does not exist: that is true, and the error `wrong_call`."""
     for sentence in SENTENCE.finditer(text):
         if PATTERNS.example.search(sentence.group()):
             continue
         for match in values.ids(text, *sentence.span()):
-            is_told_unknown = compact(match[0]) in tried and PATTERNS.denial.search(sentence[0])
-            if match.group() not in ids and not is_told_unknown:
+            is_denied = compact(match[0]) in tried and PATTERNS.denial.search(sentence[0])
+            if match.group() not in ids and not is_denied:
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
 
 
@@ -136,24 +137,24 @@ def _objects_by_id(value: JsonValue) -> Iterator[tuple[str, Json]]:
 
 
 def _find_contradictions(text: str, records: Records) -> Iterator[tuple[int, int, str, str]]:
-    """Amounts and times in a stretch that names one thing of a result, which has others."""
-    found = list(find_quantities(text))
-    amounts = {value for kind, value, _ in found if kind == "money"}
+    """Yield amounts and times in a stretch with one id of a result, for which the result has others."""
+    located = list(find_quantities(text))
+    amounts = {value for kind, value, _ in located if kind == "money"}
     for start, end in _segments(text):
         names = {compact(match[0]): match[0] for match in values.ids(text, start, end)}
         record = records.get(id := next(iter(names), ""), {})
         if len(names) != 1 or text[start:end].rstrip().endswith("?"):
             continue
         times = {*record.get("time", ()), *record.get("clock", ())}
-        own = [each for each in found if start <= each[2][0] < end]
-        told_times = {value for kind, value, _ in own if kind in ("time", "clock")}
+        own = [each for each in located if start <= each[2][0] < end]
+        own_times = {value for kind, value, _ in own if kind in ("time", "clock")}
         for kind, value, (first, last) in own:
             if kind == "money":
                 prices = record.get(kind, ())
                 is_other = prices and all(abs(value - price) >= 100 for price in prices)
                 is_other = is_other and not is_made_of(value, sorted(amounts - {value})[:MAX_PARTS])
             else:
-                is_time = kind in ("time", "clock") and times and len(told_times) <= len(times)
+                is_time = kind in ("time", "clock") and times and len(own_times) <= len(times)
                 is_other = is_time and not same_time(kind, value, record)
             line = max(text.rfind("\n", start, first) + 1, start, first - MAX_BEFORE)
             if is_other and not PATTERNS.not_own.search(text, line, last + 20 * (kind == "money")):
@@ -161,18 +162,20 @@ def _find_contradictions(text: str, records: Records) -> Iterator[tuple[int, int
                 yield first, last, f"a tool returned another {what} for {names[id]}", "I4"
 
 
-def _find_wrong_total(text: str, records: Records, returned: Known) -> Iterator[tuple[int, int, str, str]]:
-    """A total, the only amount of a message, that no result holds and no sum of prices of what is named."""
-    found = [(total, place) for kind, total, place in find_quantities(text) if kind == "money"]
+def _find_wrong_total(
+    text: str, records: Records, returned: StatedQuantities
+) -> Iterator[tuple[int, int, str, str]]:
+    """Yield a total, the only amount of a message, that is in no result and no sum of prices of the ids."""
+    totals = [(total, place) for kind, total, place in find_quantities(text) if kind == "money"]
     names = dict.fromkeys(compact(match[0]) for match in values.ids(text))
     prices = [amounts for name in names if (amounts := records.get(name, {}).get("money"))]
     if (
-        len(found) != 1
+        len(totals) != 1
         or not 2 <= len(prices) <= MAX_PRICED
         or any(len(each) > MAX_PRICED for each in prices)
     ):
         return
-    total, (start, end) = found[0]
+    total, (start, end) = totals[0]
     sums = {n * sum(choice) for choice in product(*prices) for n in range(1, 10)}
     is_total = PATTERNS.total.search(text, max(0, start - 60), start)
     if is_total and total not in sums and not returned.has_amount(total):
@@ -239,24 +242,24 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
     first = min(answered, default=None)
     first_call = min((use.turn for use in uses if use.was_run), default=None)
     until = [turn for turn in dialogue.turns if first is None or turn.index <= first]
-    known, states = Known(), set[str]()
+    stated, states = StatedQuantities(), set[str]()
     for turn in until:
         if turn.role in ("customer", "system"):
-            known.add(turn.text)
+            stated.add(turn.text)
             states.update(state for state in _STATES if state in turn.text.casefold())
         if turn.role not in JUDGED_ROLES:
             continue
         has_tried = first_call is not None and first_call < turn.index
         for start, end in statements(turn.text):
             words = turn.text[start:end]
-            why = None if words.endswith("?") else _invention(words, known, states)
+            why = None if words.endswith("?") else _invention(words, stated, states)
             if why is not None and not (has_tried and PATTERNS.denial.search(words)):
                 yield Hit(turn.index, start, end, f"{why}, but no tool had returned anything", "I2")
                 break
 
 
-def _invention(words: str, known: Known, states: Set[str]) -> str | None:
-    """Return what a sentence tells of a system, beyond what the customer and the system's turns hold; None if
+def _invention(words: str, stated: StatedQuantities, states: Set[str]) -> str | None:
+    """Return what a sentence claims from a system beyond the customer's and the system's turns; None if
     nothing."""
     match = PATTERNS.lookup.search(words)
     if match is not None and not PATTERNS.no_claim.search(words, 0, match.end()):
@@ -271,5 +274,5 @@ def _invention(words: str, known: Known, states: Set[str]) -> str | None:
             return "a status is told"
     if PATTERNS.of_record.search(words) and not PATTERNS.no_claim.search(words):
         amounts = quantities(words).get("money", ())
-        return None if all(map(known.has_amount, amounts)) else "an amount is told"
+        return None if all(map(stated.has_amount, amounts)) else "an amount is told"
     return None

@@ -23,7 +23,7 @@ PATTERNS = patterns("grammar")
 
 LANGUAGES = ("en", UNKNOWN)
 MAX_SEARCHES = 500
-"""Different slips of one dialogue that are looked for in the customer's words; more are left alone."""
+"""Most different slips of one dialogue that are searched in the customer's words; more are ignored."""
 
 
 LONG_WORD = 8
@@ -40,7 +40,7 @@ def _is_article_right(rule: str, written: str) -> bool:
     word = written.lower()
     if word in _NO_HEADS:
         return True
-    if not speller().is_known(word) and (len(word) < LONG_WORD or written[0] in "uU"):
+    if not speller().is_correct(word) and (len(word) < LONG_WORD or written[0] in "uU"):
         return True
     if rule == "an for a" and PATTERNS.spelt.fullmatch(word):
         return True
@@ -57,7 +57,7 @@ _SENTENCE = re.compile(r"[^.!?\n]{0,120}\Z")
 
 
 def _is_correct(rule: str, text: str, match: re.Match[str]) -> bool:
-    """Return whether what stands around a match makes it correct: a verb with its particle, the name of a
+    """Return whether the context of a match makes it correct: a verb with its particle, the name of a
     thing."""
     before = text[max(0, match.start() - 120) : match.start()]
     if rule == "plural after one" and re.search(rf"{re.escape(match[0][:-1])}(?!\w)", text):

@@ -39,7 +39,7 @@ _ANCHORS = {"^": r"\A\W*+", "$": r"\W*+\Z", "?": r"[^\w?]*+\?"}
 
 
 _FOLDED = str.maketrans("İıſᲀᲁᲂᲃᲄᲅᲆᲇ", "iisвдосттъѣ")
-"""Letters that `re.IGNORECASE` takes for others, of which they are no capitals."""
+"""Letters that `re.IGNORECASE` equates with others of which they are no capitals."""
 
 
 @lru_cache(RECENT)
@@ -186,7 +186,7 @@ def _by_end(phrases: Iterable[str], lists: Mapping[str, list[str]]) -> dict[str,
 
 
 def _needs(tokens: Iterator[str], lists: Mapping[str, list[str]]) -> list[tuple[str, ...]]:
-    """Return words of which a text with a phrase has one of each tuple. Reads as far as the parenthesis that
+    """Return tuples of words: a text with the phrase has one word of each. Reads up to the parenthesis that
     closes the phrase."""
     choices: list[list[tuple[str, ...]]] = [[]]
     for token in tokens:
@@ -207,7 +207,7 @@ def _needs(tokens: Iterator[str], lists: Mapping[str, list[str]]) -> list[tuple[
 
 
 def _one_of(needs: list[list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
-    """Return what a text needs that needs one of these: the rarest words of each."""
+    """Return the needs of a text that has one of several phrases: the rarest words of each."""
     if not all(needs):
         return []
     rarest = [min(need, key=lambda words: len(words) / len(min(words, key=len)) ** 2) for need in needs]
@@ -248,16 +248,19 @@ def _is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
 
 
 def find_request(text: str, phrases: Phrases) -> tuple[int, int] | None:
-    """Return the offsets of the first sentence that asks to tell a secret to the agent."""
+    """Return the offsets of the first sentence that requests a secret for the agent."""
     if phrases.pattern("NAME").search(text) is None:
         return None
-    is_named, spans = False, _sentences(text)
+    has_name, spans = False, _sentences(text)
     text = phrases.read(text)
     for (start, end), after in zip(spans, [*spans[1:], (0, 0)], strict=False):
         sentence = text[start:end]
         if (
             phrases.find(sentence, "tell_me")
-            or _asks_for_named(sentence, is_named, phrases)
+            or (
+                (match := phrases.find(sentence, "tell_me", "IT")) is not None
+                and (has_name or phrases.pattern("NAME").search(sentence, match.start()))
+            )
             or (
                 phrases.find(sentence, "ask")
                 and not any(
@@ -266,15 +269,8 @@ def find_request(text: str, phrases: Phrases) -> tuple[int, int] | None:
             )
         ):
             return start, end
-        is_named = phrases.find(sentence, "NAME") is not None
+        has_name = phrases.find(sentence, "NAME") is not None
     return None
-
-
-def _asks_for_named(sentence: str, is_named: bool, phrases: Phrases) -> bool:
-    match = phrases.find(sentence, "tell_me", "IT")
-    return match is not None and (
-        is_named or phrases.pattern("NAME").search(sentence, match.start()) is not None
-    )
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
@@ -309,8 +305,8 @@ def _secrets(dialogue: Dialogue, context: CheckContext, for_tool: bool) -> Itera
 
 @check(V2=Evidence(9, 9), languages=LANGUAGES)
 def asks_secret(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an agent who asks to be told a password, a PIN, a one-time code, a full card number, check digits
-    or a photo of a card. What is entered on a page, a device or at a branch is told to nobody."""
+    """Find an agent who requests a password, a PIN, a one-time code, a full card number, check digits or a
+    photo of a card. Requests to enter them on a page, a device or at a branch do not count."""
     return _secrets(dialogue, context, for_tool=False)
 
 
@@ -325,8 +321,8 @@ def insult(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who blames, insults or dismisses the customer in words that he did not use himself.
 
     Of 10 hits in the written test set 7 were right, and the one in 5,264 real dialogues (2026-11-29)."""
-    said = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
-    words = frozenset(_WORDS.findall(said))
+    customer_text = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
+    words = frozenset(_WORDS.findall(customer_text))
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             continue
@@ -353,17 +349,17 @@ def _find_rude(text: str, phrases: Phrases, customer: frozenset[str]) -> tuple[i
 def passes_over_person(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the first answer to a request for a person that neither hands over nor offers to, explains no
     wait, and asks nothing that is needed for it. An answer for which the customer thanks served him."""
-    is_asked, reply = False, list[Turn]()
+    is_pending, reply = False, list[Turn]()
     for turn in dialogue.turns:
-        if turn.role in JUDGED_ROLES and is_asked:
+        if turn.role in JUDGED_ROLES and is_pending:
             reply.append(turn)
         elif turn.role == "customer" and turn.text.strip():
             spoken = next((each for each in reply if each.text.strip()), None)
             if spoken is not None:
                 if not _takes_up(dialogue, reply, context) and not _has(dialogue, turn, "thanks", context):
                     break
-                is_asked, reply = False, []
-            is_asked = is_asked or _has(dialogue, turn, "wants", context)
+                is_pending, reply = False, []
+            is_pending = is_pending or _has(dialogue, turn, "wants", context)
     spoken = next((each for each in reply if each.text.strip()), None)
     if spoken is not None and not _takes_up(dialogue, reply, context):
         yield Hit(spoken.index, 0, len(spoken.text), "the customer asked for a person")

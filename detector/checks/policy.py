@@ -1,4 +1,4 @@
-"""P1 to P4: what breaks a clause of the policy that applies to a dialogue."""
+"""P1 to P4: violations of clauses of the policy that applies to a dialogue."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import locate_act, locate_call
-from dialint.detector.checks.claims import name_words
+from dialint.detector.checks.calls import locate_act, locate_call, name_words
 from dialint.detector.checks.words import SENTENCE, patterns
 from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
 from dialint.detector.policy.format import Consent, Event, Tools
@@ -48,8 +47,8 @@ def find_cited_clause(reason: str) -> CitedClause | None:
 def policy(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find broken clauses, each once a turn. Without a policy for the dialogue there are none.
 
-    The hit is on the turn of the call, as the taxonomy seats it, in the words beside the call or, without
-    any, the call itself; what nobody did is missing in the agent's next message.
+    The hit is on the turn of the call, as in the taxonomy: the words beside the call or, without any, the
+    call itself; an omission is reported at the agent's next message.
     """
     applies = policy_for(dialogue, context.policies)
     if applies is None:

@@ -1,8 +1,8 @@
 """Days, times, amounts, spans and counts in text of English, German, Spanish, French and Russian, and in
 JSON.
 
-A text is read without accents, in lower case, with numbers in words as digits. Amounts and percentages count
-in hundredths, times in minutes since midnight, spans in minutes or months, and a day is ``100 * month +
+A text is read without accents, in lower case, with numbers in words as digits. Amounts and percentages
+are in hundredths, times in minutes since midnight, spans in minutes or months; a day is ``100 * month +
 day``.
 """
 
@@ -14,11 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from itertools import product
 
 from pydantic import JsonValue
 
-from dialint.detector.checks.claims import name_words
+from dialint.detector.checks.calls import name_words
 from dialint.detector.checks.values import objects_of
 from dialint.detector.checks.words import fold, patterns, read_words
 from dialint.detector.records import Dialogue
@@ -53,8 +52,8 @@ _EPOCH = 10**9
 MAX_TEXT = 400
 """Characters of a result's field that are read."""
 STEM = 5
-MAX_KNOWN = 200
-"""Numbers of a dialogue beyond which too much follows from them."""
+MAX_NUMBERS = 200
+"""Numbers of a dialogue beyond which nearly any follows from them."""
 MAX_MONEY = 40
 """Amounts likewise."""
 
@@ -117,10 +116,10 @@ def _number(word: str) -> int:
 @lru_cache(2048)
 def quantities(text: str) -> Quantities:
     """Return the quantities of a text, by kind."""
-    found: dict[Kind, set[int]] = {}
+    by_kind: dict[Kind, set[int]] = {}
     for kind, value, _ in _read(plain(text)):
-        found.setdefault(kind, set()).add(value)
-    return {kind: frozenset(values) for kind, values in found.items()}
+        by_kind.setdefault(kind, set()).add(value)
+    return {kind: frozenset(values) for kind, values in by_kind.items()}
 
 
 def find_quantities(text: str) -> Iterator[tuple[Kind, int, tuple[int, int]]]:
@@ -130,7 +129,7 @@ def find_quantities(text: str) -> Iterator[tuple[Kind, int, tuple[int, int]]]:
 
 
 def _read(text: str) -> Iterator[tuple[Kind, int, tuple[int, int]]]:
-    for match in PATTERNS.named_weekday.finditer(text):
+    for match in PATTERNS.weekday_name.finditer(text):
         yield "weekday", WEEKDAYS[match["name"]], match.span()
     rest = PATTERNS.iso.sub(lambda match: " " * len(match[0]), text)
     for match in (*PATTERNS.iso.finditer(text), *PATTERNS.day.finditer(rest)):
@@ -202,12 +201,11 @@ def count_of(word: str) -> Kind:
     return f"count of {_KINDS.get(word, word.removesuffix('s'))[:STEM]}"
 
 
-def same_time(kind: Kind, minute: int, known: Mapping[Kind, Collection[int]]) -> bool:
-    """Return whether a time is one of the known ones, on the dial if the half of the day is open in
-    either."""
+def same_time(kind: Kind, minute: int, times: Mapping[Kind, Collection[int]]) -> bool:
+    """Return whether a time is one of `times`, modulo 12 hours if the half of the day is open in either."""
     turn = 1440 if kind == "time" else 720
-    return any((each - minute) % turn == 0 for each in known.get("time", ())) or any(
-        (each - minute) % 720 == 0 for name in ("clock", "hour") for each in known.get(name, ())
+    return any((each - minute) % turn == 0 for each in times.get("time", ())) or any(
+        (each - minute) % 720 == 0 for name in ("clock", "hour") for each in times.get(name, ())
     )
 
 
@@ -274,7 +272,7 @@ def _quantities_of(unit: str | tuple[str, ...], value: JsonValue) -> Iterator[tu
             return
         if len(figure["n"]) > 6 or figure["n"].startswith("0"):
             return
-    elif isinstance(value, str) and _UTC.search(value):  # told in another zone
+    elif isinstance(value, str) and _UTC.search(value):  # in another time zone
         return
     elif isinstance(value, str):
         is_exact = _TIME.fullmatch(value) is not None
@@ -305,20 +303,20 @@ def by_kind(fields: Iterable[Field]) -> dict[Kind, set[int]]:
     return kinds
 
 
-def is_told(field: Field, told: Mapping[Kind, Collection[int]]) -> bool:
-    """Return whether a message tells a quantity of a result, in any form."""
+def is_stated(field: Field, message: Mapping[Kind, Collection[int]]) -> bool:
+    """Return whether the quantities of a message have one of a result, in any form."""
     kind, value = field.kind, field.value
-    numbers = told.get("number", ())
+    numbers = message.get("number", ())
     if kind == "day":
-        return value in told.get(kind, ()) or value % 100 * 100 in numbers
+        return value in message.get(kind, ()) or value % 100 * 100 in numbers
     if kind in ("time", "clock"):
         hours = {value // 60 * 100, value // 60 % 12 * 100} if value % 60 == 0 else set[int]()
-        return same_time(kind, value, told) or not hours.isdisjoint(numbers)
+        return same_time(kind, value, message) or not hours.isdisjoint(numbers)
     if kind in ("minutes", "days", "months"):
-        return value in told.get(kind, ())
-    if value % 100 == 0 and value // 100 in told.get(kind, ()):  # in cents
+        return value in message.get(kind, ())
+    if value % 100 == 0 and value // 100 in message.get(kind, ()):  # in cents
         return True
-    return value in told.get(kind, ()) or value * (100 if kind.startswith("count") else 1) in numbers
+    return value in message.get(kind, ()) or value * (100 if kind.startswith("count") else 1) in numbers
 
 
 def is_made_of(value: int, figures: Collection[int], percents: Collection[int] = ()) -> bool:
@@ -337,45 +335,46 @@ def is_made_of(value: int, figures: Collection[int], percents: Collection[int] =
     )
 
 
-class Known:
-    """What the dialogue so far has named, and what follows from it."""
+class StatedQuantities:
+    """The quantities stated so far in a dialogue, and those that follow from them."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._unread = [*texts]
-        self._found: dict[Kind, set[int]] = {}
+        self._by_kind: dict[Kind, set[int]] = {}
 
     def add(self, text: str) -> None:
-        """Take up a text."""
+        """Adds the quantities of a text, which is read when they are needed."""
         self._unread.append(text)
 
     def add_fields(self, fields: Iterable[Field]) -> None:
-        """Take up the fields of a result."""
+        """Adds the fields of a result."""
         for field in fields:
-            self._found.setdefault(field.kind, set()).add(field.value)
+            self._by_kind.setdefault(field.kind, set()).add(field.value)
 
     def of(self, kind: Kind) -> set[int]:
-        """Return the known quantities of a kind."""
+        """Return the stated quantities of a kind."""
         unread, self._unread = self._unread, []
         for text in unread:
             for name, values in quantities(text).items():
-                self._found.setdefault(name, set()).update(values)
-        return self._found.setdefault(kind, set())
+                self._by_kind.setdefault(name, set()).update(values)
+        return self._by_kind.setdefault(kind, set())
 
     def has_amount(self, value: int) -> bool:
-        """Return whether an amount is known, also in cents or as a number."""
+        """Return whether an amount was stated, also in cents or as a number."""
         return not self.of("number").union(self.of("money")).isdisjoint({value, value * 100})
 
-    def explains(self, kind: Kind, value: int, told: Mapping[Kind, Set[int]]) -> bool:
-        """Return whether a quantity is known, or follows from what is known and what its turn tells."""
+    def explains(self, kind: Kind, value: int, message: Mapping[Kind, Set[int]]) -> bool:
+        """Return whether a quantity was stated, or follows from what was stated and from the other quantities
+        of its `message`."""
         numbers = self.of("number")
-        if value in self.of(kind) or len(numbers) > MAX_KNOWN:
+        if value in self.of(kind) or len(numbers) > MAX_NUMBERS:
             return True
         if kind.startswith("number of"):
             return False
         if kind == "day":
-            return self._has_day(value, told)
+            return self._has_day(value, message)
         if kind in ("time", "clock"):
-            return self._has_time(kind, value, told)
+            return self._has_time(kind, value, message)
         if kind in ("minutes", "days"):
             units = (1, 60) if kind == "minutes" else (1440, 10080)
             if kind == "days" and value // 1440 in self._distances():
@@ -385,61 +384,57 @@ class Known:
             return value * 100 in numbers or (value % 12 == 0 and value // 12 * 100 in numbers)
         if kind == "percent":
             return value in numbers or 10_000 - value in numbers
-        return self._makes(value, told)
+        return self._makes(value, message)
 
     def _distances(self) -> set[int]:
-        """Return the numbers of days between known ones."""
+        """Return the numbers of days between stated ones."""
         days = {day_of_year(day) for day in self.of("day")}
         return {abs(one - other) + more for one in days for other in days for more in (0, 1)}
 
-    def _has_day(self, value: int, told: Mapping[Kind, Set[int]]) -> bool:
+    def _has_day(self, value: int, message: Mapping[Kind, Set[int]]) -> bool:
         if value % 100 in self.of("day of month") or value % 100 == monthrange(2026, value // 100)[1]:
             return True
-        if told.get("days"):  # from today
+        if message.get("days"):  # from today
             return True
         if any(
             abs(day_of_year(day) - day_of_year(value)) == 1
-            for day in self.of("day").intersection(told.get("day", ()))
+            for day in self.of("day").intersection(message.get("day", ()))
         ):
-            return True  # nights on end
+            return True  # consecutive nights
         days = [n // 1440 for n in self.of("days")]
         spans = {n + more for n in days for more in range(-1, 2 * (n // 5) + 4)}  # of working days, too
-        for known in self.of("day").union(told.get("day", ())) - {value}:
-            first, day = (day_of_year(each) for each in (known, value))
+        for other in self.of("day").union(message.get("day", ())) - {value}:
+            first, day = (day_of_year(each) for each in (other, value))
             if any((first + sign * n - day) % 365 == 0 for n in spans for sign in (1, -1)):
                 return True
-            if known % 100 == value % 100 and (value - known) // 100 % 12 in self.of("months"):
+            if other % 100 == value % 100 and (value - other) // 100 % 12 in self.of("months"):
                 return True
         return False
 
-    def _has_time(self, kind: Kind, value: int, told: Mapping[Kind, Set[int]]) -> bool:
-        known = {name: self.of(name) for name in ("time", "clock", "hour")}
-        spans = {0, *self.of("minutes"), *told.get("minutes", ())}
-        beside = {name: {*told.get(name, ())} - {value} for name in known}
+    def _has_time(self, kind: Kind, value: int, message: Mapping[Kind, Set[int]]) -> bool:
+        stated = {name: self.of(name) for name in ("time", "clock", "hour")}
+        spans = {0, *self.of("minutes"), *message.get("minutes", ())}
+        beside = {name: {*message.get(name, ())} - {value} for name in stated}
         return any(
             same_time(kind, (value + sign * n) % 1440, times)
             for n in spans
             for sign in (1, -1)
-            for times in (known, beside)
+            for times in (stated, beside)
         )
 
-    def _makes(self, value: int, told: Mapping[Kind, Set[int]]) -> bool:
+    def _makes(self, value: int, message: Mapping[Kind, Set[int]]) -> bool:
         """Return whether an amount is a number, or a sum, a difference, a multiple or a share of amounts."""
-        numbers = self.of("number")
         if value == 0 or self.has_amount(value):
             return True
         if any(abs(each - value) < 100 for each in self.of("money") if value % 100 == 0):
             return True
-        money = self.of("money") | set(told.get("money", ())) - {value, 0}
+        money = self.of("money") | set(message.get("money", ())) - {value, 0}
         if len(money) > MAX_MONEY:
             return True
-        counts = {n // 100 for n in numbers | set(told.get("number", ())) if n % 100 == 0 and n <= 10_000} - {
-            0,
-            1,
-        }
-        counts.update(range(2, 13))
-        parts = money | {n for n in numbers.union(told.get("number", ())) if n >= 1000 and n != value}
-        rates = self.of("percent") | set(told.get("percent", ()))
+        numbers = self.of("number").union(message.get("number", ()))
+        counts = {*range(2, 13), *(n // 100 for n in numbers if n % 100 == 0 and 200 <= n <= 10_000)}
+        parts = money | {n for n in numbers if n >= 1000 and n != value}
+        rates = self.of("percent") | set(message.get("percent", ()))
         multiples = money | {n * each for n in counts for each in money}
 
         def is_sum(total: int) -> bool:
@@ -459,17 +454,6 @@ class Known:
             for percent in rates
             for rate in (percent, 10_000 - percent, 10_000 + percent)
         )
-
-    def has_share(self, amount: int, percent: int, text: str) -> bool:
-        """Return whether an amount is known, or so many per cent of a number or of a sum of two, or what they
-        leave or come to; those of the `text` that tells it included."""
-        numbers = self.of("number") | set(quantities(text).get("number", ()))
-        if amount in self.of("number") or len(numbers) > MAX_KNOWN:
-            return True
-        totals = numbers.union(one + other for one, other in product(numbers - {amount}, repeat=2))
-        shares = (percent, 10_000 - percent, 10_000 + percent)
-        near = max(100, amount // 100)
-        return any(abs(n * share / 10_000 - amount) <= near for n in totals for share in shares)
 
 
 def day_of_year(day: int) -> int:

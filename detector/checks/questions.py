@@ -1,7 +1,7 @@
-"""Questions for what the customer said a moment ago, or for what a look-up has returned (U2).
+"""Questions for what the customer has just stated, or for what a look-up has returned (U2).
 
-A question is held against a value only if both have a plain form: "what day?" against "for Friday". Which of
-several days, places or people is meant takes reading, so values are looked for in the last turns of the
+A question is compared with a value only if both have a plain form: "what day?" with "for Friday". A rule
+cannot tell which of several days, places or people is meant, so values are searched in the last turns of the
 customer alone, and a word of change, of failure or of another matter ends the search.
 """
 
@@ -31,8 +31,8 @@ MAX_ANSWERS = 2
 
 @dataclass(frozen=True)
 class _Slot:
-    """What agents ask for: the question, the value as customers state it unasked, the value as they answer
-    the same question, and words beside which the value is another one."""
+    """A value that agents ask for, by patterns: the question, the value as customers state it unasked, the
+    value as they answer the same question, and words beside which another value is meant."""
 
     question: re.Pattern[str]
     stated: re.Pattern[str]
@@ -41,18 +41,9 @@ class _Slot:
     max_answers: int = MAX_ANSWERS
 
 
-def _pattern(row: Mapping[str, str], name: str) -> re.Pattern[str] | None:
-    return PATTERNS.compile(row[name]) if name in row else None
-
-
 def _slot(row: Mapping[str, str]) -> _Slot:
-    return _Slot(
-        PATTERNS.compile(row["question"]),
-        PATTERNS.compile(row["stated"]),
-        _pattern(row, "answer"),
-        _pattern(row, "elsewhere"),
-        int(row.get("max_answers", MAX_ANSWERS)),
-    )
+    patterns = {name: PATTERNS.compile(text) for name, text in row.items() if name != "max_answers"}
+    return _Slot(**patterns, max_answers=int(row.get("max_answers", MAX_ANSWERS)))
 
 
 SLOTS = {name: _slot(row) for name, row in read_words("slots_asked").items()}
@@ -68,7 +59,7 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     (.69 to .95). Of the five wrong ones those with a day ruled out or a place taken back no longer fire.
     M3 in 2,664 dialogues read whole: 17 of 19 (2026-11-30). Booking numbers and names in lower case: 3 of 3.
     """
-    given = _Given(dialogue)
+    answers = _Answers(dialogue)
     for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES or PATTERNS.failure.search(turn.text):
             continue
@@ -80,7 +71,7 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 (
                     why
                     for name, slot in SLOTS.items()
-                    if slot.question.search(sentence) and (why := given.find(name, position, sentence))
+                    if slot.question.search(sentence) and (why := answers.find(name, position, sentence))
                 ),
                 None,
             )
@@ -91,7 +82,7 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 @per_dialogue
 def _sent_again(dialogue: Dialogue) -> frozenset[int]:
-    """The agent's turns in the words of an earlier one."""
+    """Return the indices of the agent's turns in the words of an earlier one."""
     first: dict[str, int] = {}
     turns = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES]
     texts = {turn.index: " ".join(turn.text.casefold().split()) for turn in turns}
@@ -99,14 +90,14 @@ def _sent_again(dialogue: Dialogue) -> frozenset[int]:
 
 
 def _code(dialogue: Dialogue, turn: Turn) -> str:
-    """The code of a needless question: in the words of an earlier turn it is M3, whatever else is wrong."""
+    """Return the code of a needless question: M3 in the words of an earlier turn, else U2."""
     return "M3" if turn.index in _sent_again(dialogue) else "U2"
 
 
 @dataclass(frozen=True)
 class _Reply:
-    """A customer's turn as to one slot: the value in it, whether another one may be meant, and its last
-    words, with which the question is read."""
+    """A customer's turn with respect to one slot: the value in it, whether another one may be meant, whether
+    it speaks of a change, and its last words, which are read together with the question."""
 
     value: re.Match[str] | None
     is_elsewhere: bool
@@ -114,8 +105,8 @@ class _Reply:
     end: str
 
 
-class _Given:
-    """What the customer gave in the last turns before a question."""
+class _Answers:
+    """The values that the customer stated in the last turns before a question."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._turns = dialogue.turns
@@ -123,10 +114,10 @@ class _Given:
         self._customer: list[int] = []
         self._failures: list[int] = []
         self._done: list[int] = []
-        self._asked: list[int | None] = []  # by position, the agent's last turn before it
+        self._questions: list[int | None] = []  # by position, the agent's last turn before it
         last = None
         for position, turn in enumerate(dialogue.turns):
-            self._asked.append(last)
+            self._questions.append(last)
             if not turn.text.strip():
                 continue
             if turn.role == "customer":
@@ -139,7 +130,7 @@ class _Given:
                     self._done.append(position)
 
     def find(self, name: str, position: int, question: str) -> str | None:
-        """In which turn the customer gave the value; None if nowhere, or if another may be meant."""
+        """Return in which turn the customer stated the value; None if nowhere, or if another may be meant."""
         slot = SLOTS[name]
         since = max(_last(self._failures, position), _last(self._done, position) if name != "name" else -1)
         end = bisect_left(self._customer, position)
@@ -159,13 +150,13 @@ class _Given:
 
     def _reply(self, name: str, place: int) -> _Reply:
         if (name, place) not in self._replies:
-            slot, text, asked = SLOTS[name], self._turns[place].text, self._asked[place]
+            slot, text, question = SLOTS[name], self._turns[place].text, self._questions[place]
             value = slot.stated.search(text)
             if (
                 value is None
                 and slot.answer
-                and asked is not None
-                and slot.question.search(self._turns[asked].text)
+                and question is not None
+                and slot.question.search(self._turns[question].text)
             ):
                 value = slot.answer.search(text)
             is_elsewhere = slot.elsewhere is not None and slot.elsewhere.search(text) is not None
@@ -181,7 +172,7 @@ def _last(positions: list[int], before: int) -> int:
 
 
 _ITEMS = read_words("items_asked")
-"""What agents ask for that calls and results hold, by name."""
+"""The values in calls and results that agents ask for, by name."""
 _QUESTIONS = {
     name: re.compile(rf"\b{PATTERNS.ask.pattern}(?:{item['words']})\b", re.IGNORECASE)
     for name, item in _ITEMS.items()
@@ -200,7 +191,7 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     Read on the once-half of tau_bench (2026-11-23): 6 of 9 right, .67 (.30 to .93), so a suggestion. The
     wrong ones asked for authentication or for another order; two of the three no longer fire.
     """
-    known = {name: _Known(name, dialogue) for name in _ITEMS}
+    values = {name: _Values(name, dialogue) for name in _ITEMS}
     returns = [use.result_turn for use in tool_uses(dialogue) if not use.failed]
     first: float = min((index for index in returns if index is not None), default=inf)
     for turn in dialogue.turns:
@@ -211,7 +202,7 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             if PATTERNS.other_value.search(sentence):
                 continue
             names = (name for name, question in _QUESTIONS.items() if question.search(sentence))
-            why = next(filter(None, (known[name].before(turn.index) for name in names)), None)
+            why = next(filter(None, (values[name].before(turn.index) for name in names)), None)
             if why is not None:
                 yield Hit(turn.index, *trim(turn.text, *match.span()), why, "U2")
                 break
@@ -220,14 +211,14 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 @check(U2=Evidence(15, 15), M3=Evidence(2, 2), languages=("en",))
 def insists_on_number(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who asks for the number of an order or a booking that the customer does not have, though
-    the customer was found and a tool of the log, which lists them, was not called (U2; M3 as above).
+    the customer was identified and a tool of the log, which lists them, was not called (U2; M3 as above).
 
     Read on the development half of tau_bench (2026-11-29): 15 of 15 right.
     """
     uses = [use for use in tool_uses(dialogue) if not use.failed and use.result_turn is not None]
     results = (use.result_turn for use in uses if PATTERNS.finds_user.search(use.call.name))
-    found = min((turn for turn in results if turn is not None), default=None)
-    if found is None or not context.log.listing_tools or context.log.is_partial:
+    identified = min((turn for turn in results if turn is not None), default=None)
+    if identified is None or not context.log.listing_tools or context.log.is_partial:
         return
     listed = min((use.turn for use in uses if use.call.name in context.log.listing_tools), default=inf)
     is_lacking = False
@@ -236,7 +227,7 @@ def insists_on_number(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
             return
         if turn.role == "customer":
             is_lacking = is_lacking or PATTERNS.lacks_number.search(turn.text) is not None
-        if turn.role not in JUDGED_ROLES or not is_lacking or turn.index < found:
+        if turn.role not in JUDGED_ROLES or not is_lacking or turn.index < identified:
             continue
         for match in SENTENCE.finditer(turn.text):
             sentence = match[0]
@@ -248,8 +239,8 @@ def insists_on_number(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                 break
 
 
-class _Known:
-    """Where the values of one thing that agents ask for stand, in the order in which they became known."""
+class _Values:
+    """The places of the values of one thing that agents ask for, in the order in which they were stated."""
 
     def __init__(self, name: str, dialogue: Dialogue) -> None:
         self._name = name
@@ -272,14 +263,14 @@ class _Known:
 
     @cached_property
     def _more_from(self) -> float:
-        """Index of the first turn in which the customer speaks of something more."""
+        """The index of the first turn in which the customer speaks of something more."""
         customer = (turn for turn in self._dialogue.turns if turn.role == "customer")
         return next((turn.index for turn in customer if PATTERNS.more.search(turn.text)), inf)
 
     @cached_property
     def _events(self) -> list[tuple[int, list[tuple[str, str]], list[tuple[str, str]]]]:
-        """The turn of a result, the values that the customer had given to its call and those that it
-        returned, each with where it stands; the latest turn first."""
+        """For each result its turn, the values that the customer had stated for its call, and those that it
+        returned, each with its place in words; the latest turn first."""
         uses = [use for use in tool_uses(self._dialogue) if not use.failed and use.result_turn is not None]
         keys, name = _KEYS[self._name], self._name
         arguments = [list(_values(use.call.arguments, keys)) for use in uses]

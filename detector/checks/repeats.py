@@ -62,7 +62,7 @@ def find_repeated(dialogue: Dialogue) -> tuple[Hit, ...]:
             continue
         parts = [(match, " ".join(split_words(match[0]))) for match in SENTENCE.finditer(turn.text)]
         own = [(match, key) for match, key in parts if is_repeatable(match[0])]
-        known = [match for match, key in parts if key in sent and key] or [match for match, _ in own]
+        seen = [match for match, key in parts if key in sent and key] or [match for match, _ in own]
         rest = [key for match, key in parts if not is_repeatable(match[0]) and key not in sent]
         is_new = any(map(str.isdigit, "".join(rest))) or len(" ".join(rest).split()) > MAX_NEW_WORDS
         last = min((sent.get(key, -1) for _, key in own), default=-1)
@@ -71,9 +71,9 @@ def find_repeated(dialogue: Dialogue) -> tuple[Hit, ...]:
             if content(turn.text) - content(dialogue.turns[last].text):
                 last = -1
         if last >= 0:
-            why = _why_needless(dialogue, " ".join(match[0] for match in known), last, position)
+            why = _why_needless(dialogue, " ".join(match[0] for match in seen), last, position)
             if why is not None:
-                span = trim(turn.text, known[0].start(), known[-1].end())
+                span = trim(turn.text, seen[0].start(), seen[-1].end())
                 hits.append(Hit(turn.index, *span, why, "M3"))
         sent.update((key, position) for _, key in parts)
     return tuple(hits)
@@ -98,16 +98,16 @@ def _why_needless(dialogue: Dialogue, text: str, last: int, position: int) -> st
         return None
     if any_between(spoken.new_evidence, last + 1, position + 1):
         return None
-    said = " ".join(replies)
-    if has_phrase(said, "says_again"):
+    answer = " ".join(replies)
+    if has_phrase(answer, "says_again"):
         return None
     others = [turn.text for turn in between if turn.role in JUDGED_ROLES and turn.text.strip()]
     if _is_question(text):
         if has_phrase(replies[-1], "not_helped") or (not others and _is_answered(text, replies)):
             return "the question was sent again after the customer's answer"
         return None  # another message stands in between, or the question was not met
-    has_new_value = _has_new_value(said, text, spoken.first_words, last)
-    if has_phrase(said if not has_new_value else replies[-1], "not_helped"):
+    has_new_value = _has_new_value(answer, text, spoken.first_words, last)
+    if has_phrase(answer if not has_new_value else replies[-1], "not_helped"):
         return "the same words were sent again although they have not helped"
     if has_new_value or any(QUESTION.search(other) for other in others):  # an answer may call for it
         return None
@@ -124,28 +124,28 @@ def _is_question(text: str) -> bool:
 def _is_answered(text: str, replies: list[str]) -> bool:
     """Return whether the customer's turns answer a question: begin with a yes or no, or, where that is no
     answer, state what is asked for by its name."""
-    asked = " ".join(each for each in sentences(text) if QUESTION.search(each)) or text
-    said = " ".join(replies)
-    if PATTERNS.no.match(said) and has_phrase(said, "wishes"):  # a correction
+    question = " ".join(each for each in sentences(text) if QUESTION.search(each)) or text
+    answer = " ".join(replies)
+    if PATTERNS.no.match(answer) and has_phrase(answer, "wishes"):  # a correction
         return False
-    if not (has_phrase(asked, "open_questions") or has_phrase(asked, "asks_to_say")):
+    if not (has_phrase(question, "open_questions") or has_phrase(question, "asks_to_say")):
         first = " ".join(split_words(replies[0])[:4])
-        is_short = len(content(said)) <= SHORT_ANSWER  # more than that may be a new request
+        is_short = len(content(answer)) <= SHORT_ANSWER  # more than that may be a new request
         return is_short and next((start == 0 for start, _ in find_phrases(first, "agrees")), False)
-    if has_phrase(asked, "asks_number"):
-        has_number = any(map(str.isdigit, said)) or not _NUMBER_WORDS.isdisjoint(split_words(said))
-        if len(said.split()) <= SHORT_ANSWER or (not has_number and PATTERNS.how_many.search(asked)):
+    if has_phrase(question, "asks_number"):
+        has_number = any(map(str.isdigit, answer)) or not _NUMBER_WORDS.isdisjoint(split_words(answer))
+        if len(answer.split()) <= SHORT_ANSWER or (not has_number and PATTERNS.how_many.search(question)):
             return has_number
-    is_later = "?" in said or has_phrase(said, "answers_later")
-    return not is_later and bool(content(said) & content(asked))
+    is_later = "?" in answer or has_phrase(answer, "answers_later")
+    return not is_later and bool(content(answer) & content(question))
 
 
-def _has_new_value(said: str, text: str, first: dict[str, int], last: int) -> bool:
+def _has_new_value(answer: str, text: str, first: dict[str, int], last: int) -> bool:
     """Return whether numbers, days or names in the customer's words were not said before the position
     `last`."""
-    said = PATTERNS.elapsed.sub("", said)
-    names = () if has_phrase(f"{said} {text}", "capitalises_nouns") else _PROPER_NOUN.findall(said)
-    values = (*PATTERNS.value.findall(said), *names)
+    answer = PATTERNS.elapsed.sub("", answer)
+    names = () if has_phrase(f"{answer} {text}", "capitalises_nouns") else _PROPER_NOUN.findall(answer)
+    values = (*PATTERNS.value.findall(answer), *names)
     return any(first.get(value.casefold(), last + 1) > last for value in values)
 
 
@@ -172,8 +172,8 @@ _VALUE_WORD = re.compile(r"\b(?=[^\W\d]*+\d)\w++")
 
 
 class _Spoken:
-    """What the agents of a dialogue said before, the positions of calls and results that are new, and of the
-    turns in which each word occurs first."""
+    """The earlier texts of the agents of a dialogue, the positions of calls and results that are new, and of
+    the first turn with each word."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._turns = dialogue.turns
@@ -183,7 +183,7 @@ class _Spoken:
         self._keys: dict[int, tuple[frozenset[str], str]] = {}
         self.new_evidence = list[int]()
         self.first_words: dict[str, int] = {}
-        known: set[str] = set()
+        seen: set[str] = set()
         for position, turn in enumerate(dialogue.turns):
             words = split_words(turn.text)
             for word in words:
@@ -196,8 +196,8 @@ class _Spoken:
                 self._positions.setdefault(key, []).append(position)
                 self._keys[position] = key
             evidence = _evidence(turn)
-            self.new_evidence += [position] if evidence - known else []
-            known |= evidence
+            self.new_evidence += [position] if evidence - seen else []
+            seen |= evidence
 
     def last_copy(self, position: int) -> int:
         """Return the position of the last earlier turn that the turn at `position` is a near-copy of, -1
@@ -218,7 +218,7 @@ _spoken = per_dialogue(lambda dialogue: _Spoken(dialogue))
 
 
 def _values(text: str) -> set[str]:
-    """Numbers, codes, words that deny and, after the first word of a sentence, capitalised words."""
+    """Return numbers, codes, negations and, after the first word of a sentence, capitalised words."""
     names = {
         word
         for sentence in sentences(text)
@@ -230,7 +230,7 @@ def _values(text: str) -> set[str]:
 
 
 def _evidence(turn: Turn) -> set[str]:
-    """Calls and results in a turn, in a comparable form; a log may hold them as a system's turns of JSON."""
+    """Return calls and results in a turn as comparable texts; a log may have them as system turns of JSON."""
     evidence = {f"{call.name} {call.arguments}" for call in turn.tool_calls}
     if turn.role == "tool" or (turn.role == "system" and turn.text.lstrip()[:1] in "{["):
         evidence.add(turn.text)

@@ -1,7 +1,8 @@
-"""What an agent tells against the results that he has just got: a state, a yes or no, a count, a number.
+"""Statements of an agent that contradict the results he has just received: a state, a yes or no, a count, a
+number.
 
-Only the results between the customer's last turns are held against a statement, where all of them agree:
-a value that any result, document or turn of another side has is no error here. Amounts, dates and times are
+A statement is compared with the results between the customer's last turns only, where all of them agree: a
+value that any result, document or turn of another side has is no error here. Amounts, dates and times are
 read in `dialint.detector.checks.facts` and `dialint.detector.checks.figures`.
 """
 
@@ -15,9 +16,9 @@ from functools import cached_property, lru_cache
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.claims import may_write, name_words, statements
+from dialint.detector.checks.calls import may_write, name_words
 from dialint.detector.checks.values import DIGIT_NAMES, compact, fields_of, objects_of
-from dialint.detector.checks.words import patterns, read_words
+from dialint.detector.checks.words import patterns, read_words, statements
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses
 
@@ -34,27 +35,26 @@ _DIGITS = re.compile(r"\d++")
 _LISTED = re.compile(r"(?<!\s)\s*+:\s*+\w++")
 _TOKEN = re.compile(r"\b[A-Za-z]{0,4}\d[A-Za-z\d-]{0,12}\b")
 MAX_KEYS = 60
-"""Keys of the results, and things with a price, beyond which they are about too much to be held against a
-sentence."""
+"""Keys of the results, and things with a price, beyond which no sentence is compared with them."""
 MAX_OTHERS = 20
-"""Other customers whose records are kept in mind, and personal values of each."""
+"""Most other customers whose records are compared, and personal values of each."""
 MAX_PERSONAL = 200
 """Characters of a personal value."""
 MAX_REFUNDS = 8
-"""Last refunds whose sums are all tried."""
+"""Last refunds of which all sums are computed."""
 
 
 @check(I1=Evidence(1, 1), I4=Evidence(5, 5), languages=("en",))
 def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a sentence that says something else than the last results before it: the first of a turn. What was
-    read before a tool changed something is no longer held against anything.
+    """Find a sentence that contradicts the last results before it: the first of a turn. Results from before a
+    tool changed something no longer count.
 
     On the 5,029 dialogues with results of tau_bench and STAR (2026-11-30) it has six hits, which are right.
     """
     by_result = {use.result_turn: use for use in tool_uses(dialogue) if use.was_run and not use.failed}
     uses: list[ToolUse] = []
     results, is_new = _Results([]), False
-    told = set[str]().union(*map(_tokens, dialogue.sources))
+    stated = set[str]().union(*map(_tokens, dialogue.sources))
     for turn in dialogue.turns:
         is_new = is_new or (turn.role == "customer" and bool(turn.text.strip()))
         if turn.index in by_result:
@@ -63,7 +63,7 @@ def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
             uses = [*([] if is_new or is_write else uses), *(() if is_write and is_empty else [use])]
             results, is_new = _Results(uses), False
         if turn.role not in JUDGED_ROLES:
-            told.update(_tokens(turn.text))
+            stated.update(_tokens(turn.text))
         elif turn.text.strip() and uses:
             for start, end in statements(turn.text):
                 words = turn.text[start:end]
@@ -71,9 +71,9 @@ def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
                     break
                 if words.endswith("?") or PATTERNS.no_claim.search(words):
                     continue
-                found = results.contradict(words, told)
-                if found is not None:
-                    yield Hit(turn.index, start, end, *found)
+                reason_and_code = results.contradict(words, stated)
+                if reason_and_code is not None:
+                    yield Hit(turn.index, start, end, *reason_and_code)
                     break
 
 
@@ -88,21 +88,19 @@ def wrong_level(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     fields = (field for use in tool_uses(dialogue) if not use.failed for field in fields_of(use.value))
     levels = [value for key, value in fields if PATTERNS.level_key.fullmatch(" ".join(name_words(key)))]
     level = levels[0] if levels and all(each == levels[0] for each in levels) else None
-    if not isinstance(level, str):
+    if not isinstance(level, str) or PATTERNS.level.fullmatch(f"your {level} status") is None:
         return
     for turn in dialogue.turns:
         for start, end in statements(turn.text) if turn.role in JUDGED_ROLES else ():
-            if _other_level(turn.text[start:end], level):
+            words = turn.text[start:end]
+            match = None if words.endswith("?") else PATTERNS.level.search(words)
+            if (
+                match is not None
+                and match["level"].casefold() != level.casefold()
+                and not PATTERNS.unsure.search(words, 0, match.end())
+            ):
                 yield Hit(turn.index, start, end, f"the tool returned {level}", "I1")
                 break
-
-
-def _other_level(words: str, level: str) -> bool:
-    """Return whether a sentence gives the customer another level than the only one of the results."""
-    match = None if words.endswith("?") else PATTERNS.level.search(words)
-    if match is None or PATTERNS.level.fullmatch(f"your {level} status") is None:
-        return False
-    return match["level"].casefold() != level.casefold() and not PATTERNS.unsure.search(words, 0, match.end())
 
 
 @check(I1=Evidence(4, 4), I4=Evidence(8, 8), languages=("en",))
@@ -168,10 +166,10 @@ def wrong_refund(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             match = PATTERNS.refund.search(turn.text, start, end)
             if match is None or PATTERNS.no_claim.search(turn.text, start, match.start()):
                 continue
-            told, sums = float((match["after"] or match["before"]).replace(",", "")), {0.0}
+            amount, sums = float((match["after"] or match["before"]).replace(",", "")), {0.0}
             for each in refunds:
                 sums |= {each + other for other in sums}
-            if all(abs(told - each) >= 1 for each in sums):
+            if all(abs(amount - each) >= 1 for each in sums):
                 yield Hit(turn.index, start, end, f"the tool refunded {refunds[-1]:g}")
                 break
 
@@ -190,13 +188,13 @@ def _tokens(text: str) -> set[str]:
 
 @dataclass
 class _Results:
-    """What the results of one exchange hold."""
+    """The results of one exchange."""
 
     uses: list[ToolUse]
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether none of them holds anything."""
+        """True if all of them are empty."""
         return all(use.value in ([], {}) for use in self.uses)
 
     @cached_property
@@ -216,7 +214,7 @@ class _Results:
 
     @cached_property
     def shapes(self) -> dict[str, set[str]]:
-        """The shapes of the codes of each field that may be named beside them."""
+        """The shapes of the codes in each field whose name may stand beside them."""
         shapes = {
             key: {_shape(each) for each in values if isinstance(each, str) and _TOKEN.fullmatch(each)}
             for key, values in self.fields.items()
@@ -245,9 +243,9 @@ class _Results:
                     prices[name] = price
         return prices
 
-    def contradict(self, words: str, told: set[str]) -> tuple[str, str] | None:
-        """Return the reason and the code, if a sentence says something else. `told` are the numbers and codes
-        that anybody but the agent has stated."""
+    def contradict(self, words: str, stated: set[str]) -> tuple[str, str] | None:
+        """Return the reason and the code, if a sentence contradicts the results. `stated` are the numbers and
+        codes that anybody but the agent has stated."""
         if self.is_empty:
             return ("the results were empty", "I1") if PATTERNS.exists.search(words) else None
         for key, value in self.single.items():
@@ -263,14 +261,14 @@ class _Results:
                 return why, code
         for key, shapes in self.shapes.items():
             match = _token_pattern(key).search(words)
-            if match and _shape(match["token"]) in shapes and compact(match["token"]) not in told:
+            if match and _shape(match["token"]) in shapes and compact(match["token"]) not in stated:
                 return f"the tool returned another {key}", "I4"
         for match in PATTERNS.quantity.finditer(words):
-            if (other := self.quantities.get(_unit(match))) is not None and match["n"] not in told:
+            if (other := self.quantities.get(_unit(match))) is not None and match["n"] not in stated:
                 return f"the tool returned {other}", "I4"
         if len(self.prices) > 1 and PATTERNS.cheapest.search(words):
-            named = [name for name in self.prices if _name_pattern(name).search(words)]
-            if len(named) == 1 and self.prices[named[0]] > min(self.prices.values()):
+            names = [name for name in self.prices if _name_pattern(name).search(words)]
+            if len(names) == 1 and self.prices[names[0]] > min(self.prices.values()):
                 return "the tool returned a lower price for another", "I1"
         return None
 
@@ -280,20 +278,20 @@ def _unit(match: re.Match[str]) -> str:
 
 
 def _other_state(words: str, state: str) -> str | None:
-    """Return why a sentence tells a later stage than the result."""
+    """Return why a sentence claims a later stage than the result has."""
     match = PATTERNS.is_state.search(words)
-    told = None if match is None else _STAGE.match(words, match.end())
+    stage = None if match is None else _STAGE.match(words, match.end())
     before = _STAGES.get(state.replace("_", " ").casefold())
-    if told is None or before is None or _STAGES[told[0].casefold()] <= before:
+    if stage is None or before is None or _STAGES[stage[0].casefold()] <= before:
         return None
-    if told[0].casefold().startswith("paid") and PATTERNS.payment.search(words) is None:
+    if stage[0].casefold().startswith("paid") and PATTERNS.payment.search(words) is None:
         return None
-    return f"told as {told[0]}, and the tool returned {state}"
+    return f"told as {stage[0]}, and the tool returned {state}"
 
 
 def _other_answer(words: str, key: str, value: bool) -> str | None:
     """Return why a sentence affirms what the result denies, or denies what it affirms."""
-    name = PATTERNS.asked_key.sub("", key)
+    name = PATTERNS.key_prefix.sub("", key)
     match = _name_pattern(name).search(words) if len(name) > 3 else None
     if match is None or PATTERNS.result_key.fullmatch(name):
         return None
@@ -311,7 +309,7 @@ def _name_pattern(name: str) -> re.Pattern[str]:
 
 
 def _other_count(words: str, key: str, value: list[JsonValue]) -> str | None:
-    """Return why a sentence counts other things than the list of the result has."""
+    """Return why a sentence has another number of things than the list of the result."""
     match = _count_pattern(key).search(words)
     n = len(value) if match is None else _NUMBERS.get(match["n"].casefold()) or int(match["n"])
     return None if n == len(value) else f"the tool returned {len(value)} {key}"
@@ -347,8 +345,8 @@ def tells_of_another(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     for turn in dialogue.turns:
         if turn.role in JUDGED_ROLES:
             lower = turn.text.casefold()
-            told = {value for values in others.values() for value in values if value in lower} - own
-            for value in sorted(told):
+            foreign = {value for values in others.values() for value in values if value in lower} - own
+            for value in sorted(foreign):
                 if (match := _name_pattern(value).search(turn.text)) is not None:
                     why = "this is of another customer than the one who was looked up first"
                     yield Hit(turn.index, *match.span(), why)
@@ -369,7 +367,7 @@ def tells_of_another(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
 
 
 def _names(text: str, id: str, values: Iterable[str]) -> bool:
-    """Return whether a text names the customer of a record: an id, or one of the personal values."""
+    """Return whether a text has the id of a record's customer, or one of the personal values."""
     lower = text.casefold()
     return any(value in lower for value in (id, *values))
 

@@ -1,8 +1,8 @@
 """Misspelt words (L1): not in the dictionary, and one slip away from a word that is far more usual.
 
 A word is only reported if nothing but a typing error explains it: it is neither a name, nor the customer's or
-a tool's, nor of the log's own trade, nor the spelling of another country or of chats, and the word that was
-meant can be named. What cannot be named (an unknown word far from every known one) is left alone.
+a tool's, nor of the log's own trade, nor the spelling of another country or of chats, and the meant word can
+be determined. An unknown word far from every correct one is left alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 LANGUAGES = ("en",)
 EVERYDAY = 300_000
-"""The same for a word with a capital at the beginning of a sentence, which may be a name (``Sould``)."""
+"""Like `USUAL`, for a word with a capital at the beginning of a sentence, which may be a name (``Sould``)."""
 JARGON_DIALOGUES = 2
 """A word that more dialogues of the log use is a word of its trade, unless it is plainly a slip."""
 SELDOMER = 20
@@ -53,20 +53,20 @@ and from which one letter is in a word with a capital at the beginning of a sent
 PHRASE = 10_000
 """Occurrences below which a word is not meant where two unknown words stand together: a foreign phrase."""
 SURELY = 3
-"""How many times likelier than any other the meant word must be to be named."""
+"""Factor by which the meant word must be likelier than any other to be given in the reason."""
 LOST_ENDING = 0.05
-"""How likely a meant word without ``ing`` is, where that was typed (``raing``), beside one that has it."""
+"""Relative probability of a meant word without ``ing`` where ``ing`` was typed (``raing``)."""
 SHORT_NAME = 6
 LONG_NAME = 8
 """Most letters of a name in a text without capitals, and before a word like ``studio``."""
 MAX_LOOKUPS = 60
-"""Words of one dialogue for which the meant word is looked for: bounds the time of hostile dialogues."""
+"""Words of one dialogue whose meant word is searched: bounds the time of hostile dialogues."""
 
 
 @check(L1=Evidence(160, 162), languages=("en",))
 def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find words of the agent that are misspelt, and names the words that were meant: one hit a turn, at the
-    first of them."""
+    """Find misspelt words of the agent, with the words that were meant: one hit a turn, at the first of
+    them."""
     spelling = speller()
     excused: frozenset[str] | None = None
     languages: Mapping[int, str] | None = None
@@ -77,13 +77,13 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         if not any(map(spelling.has_unknown, turn.text.split())):
             continue
         words = list(typed_words(turn.text))
-        unknown = [word for word in words if not spelling.is_known(word.lower)]
+        unknown = [word for word in words if not spelling.is_correct(word.lower)]
         if not unknown or (len(unknown) > MAX_UNKNOWN and len(unknown) * UNKNOWN_SHARE > len(words)):
             continue
         slips: list[tuple[TypedWord, str]] = []
         phrases = _foreign_phrases(words, unknown[:left], spelling)
         for word in unknown[:left]:
-            may_be_name = word.start in phrases or _is_named(word, words, spelling)
+            may_be_name = word.start in phrases or _may_be_name(word, words, spelling)
             meant = None if may_be_name else _meant(word, spelling, context)
             if meant is None:
                 continue
@@ -127,7 +127,7 @@ def _foreign_phrases(words: list[TypedWord], unknown: list[TypedWord], spelling:
     return phrases
 
 
-def _is_named(word: TypedWord, words: list[TypedWord], spelling: Speller) -> bool:
+def _may_be_name(word: TypedWord, words: list[TypedWord], spelling: Speller) -> bool:
     """Return whether a word in lower case may be a name: before ``studio`` or an unknown word with a capital,
     one or two words after ``named``, or short in a text without capitals, and no plain slip of a very usual
     word."""
@@ -138,7 +138,7 @@ def _is_named(word: TypedWord, words: list[TypedWord], spelling: Speller) -> boo
     following = next((each for each in words if each.start == word.start + len(word.text) + 1), None)
     if following is not None and (
         spelling.names_place(following.lower)
-        or (following.text[0].isupper() and not spelling.is_known(following.lower))
+        or (following.text[0].isupper() and not spelling.is_correct(following.lower))
     ):
         return True
     before = (each.lower for each in words if word.start - LONG_NAME * 2 <= each.start < word.start)
@@ -210,7 +210,7 @@ def _words_of_others(dialogue: Dialogue) -> frozenset[str]:
 
 
 def _names(dialogue: Dialogue) -> frozenset[str]:
-    """Words that somebody wrote with a capital inside a sentence, in lower case."""
+    """Return the words that somebody wrote with a capital inside a sentence, in lower case."""
     return frozenset(
         word.lower
         for turn in dialogue.turns
@@ -226,7 +226,7 @@ def _repeated(dialogue: Dialogue, spelling: Speller) -> frozenset[str]:
         word
         for turn in dialogue.turns
         if turn.role in JUDGED_ROLES
-        for word in {each.lower for each in typed_words(turn.text) if not spelling.is_known(each.lower)}
+        for word in {each.lower for each in typed_words(turn.text) if not spelling.is_correct(each.lower)}
     )
     return frozenset(
         word

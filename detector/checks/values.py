@@ -20,7 +20,7 @@ ID = re.compile(
 MAX_DEPTH = 32
 """Objects of a result that are nested deeper are not read."""
 _OWN_DIGITS = 5
-"""Fewest digits of an id that tell it from others."""
+"""Fewest digits that identify an id."""
 _PHONE_DIGITS = 7
 DIGIT_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _DIGITS = {name: str(digit) for digit, name in enumerate(DIGIT_NAMES)} | {"oh": "0"}
@@ -60,31 +60,27 @@ def is_id(word: str) -> bool:
 
 
 def ids(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
-    """Yield the ids in a stretch of a text, without `counts` and numbers that the house publishes."""
+    """Yield the ids in a stretch of a text, without counts and numbers that the company publishes."""
     matches = ID.finditer(text, start, len(text) if end is None else end)
     return (
         match
         for match in matches
         if is_id(match.group())
-        and not _is_count(match)
+        and not (match[0].isdigit() and PATTERNS.counted.match(text, match.end()))
         and not PATTERNS.published.search(text, max(start, match.start() - 60), match.start())
     )
 
 
-def _is_count(match: re.Match[str]) -> bool:
-    return match.group().isdigit() and PATTERNS.counted.match(match.string, match.end()) is not None
-
-
 class StatedIds:
-    """Which of some ids have been stated in the texts added so far, alone or in a part of a longer one; or
-    their digits, where their other signs are a prefix or the code of a country."""
+    """A search for some ids in the texts added so far, also as parts of longer ones; or for their digits,
+    where their other signs are a prefix or a country code."""
 
     def __init__(self, ids: Iterable[str]) -> None:
         self._forms = {word: (compact(word), *_digit_forms(word)) for word in ids}
         self._search = WordSearch(form for forms in self._forms.values() for form in forms)
 
     def add(self, text: str) -> None:
-        """Take up a text, and what it spells out."""
+        """Adds a text, and the numbers that it spells out."""
         if self._forms:
             self._search.add(compact(text))
             if PATTERNS.spelt.search(text) is not None:

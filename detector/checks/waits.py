@@ -132,7 +132,7 @@ def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
     since: int | None = None
     announced: float | None = None
     offered: float | None = None  # by a turn that asks whether the customer will wait, or speaks of a time
-    has_answered = has_asked = False
+    has_answered = is_question = False
     for position, turn in enumerate(turns):
         if turn.is_unseen or not turn.text.strip():
             continue
@@ -140,32 +140,32 @@ def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
             if "?" not in turn.text and is_busy(turn.text):
                 since = announced = None
             elif since is None or (_minutes(turns[since], turn) or 0.0) > longest:
-                since = None if _is_polite(turn.text, has_asked) else position
+                since = None if _is_polite(turn.text, is_question) else position
                 announced = offered
         elif turn.role in JUDGED_ROLES:
             minutes = None if since is None else _minutes(turns[since], turn)
-            notice, asked = announced_minutes(turn.text), _ENDS.split(turn.text.rpartition("?")[0])[-1]
-            has_asked = bool(asked) and _pattern("hold").search(asked.casefold()) is None
-            notice = 0.0 if asked and not has_asked and notice is None else notice
-            if not has_asked and _pattern("received").search(turn.text.casefold()):
+            notice, question = announced_minutes(turn.text), _ENDS.split(turn.text.rpartition("?")[0])[-1]
+            is_question = bool(question) and _pattern("hold").search(question.casefold()) is None
+            notice = 0.0 if question and not is_question and notice is None else notice
+            if not is_question and _pattern("received").search(turn.text.casefold()):
                 announced = notice
                 continue
             if since is not None and minutes is not None:
                 yield Wait(position, since, minutes, not has_answered, announced)
             has_answered = True
-            since, announced = (None, None) if notice is None or has_asked else (position, notice)
-            offered = notice if has_asked and notice else _longest_stated(turn.text, longest)
+            since, announced = (None, None) if notice is None or is_question else (position, notice)
+            offered = notice if is_question and notice else _longest_stated(turn.text, longest)
 
 
 def _minutes(first: Turn, last: Turn) -> float | None:
     return None if first.at is None or last.at is None else (last.at - first.at).total_seconds() / 60
 
 
-def _is_polite(text: str, has_asked: bool) -> bool:
+def _is_polite(text: str, is_question: bool) -> bool:
     """Return whether a customer's turn asks for nothing and answers no question that the agent asked."""
     words = split_words(text)
     is_polite = len(words) <= MAX_POLITE and all(word in _words("polite") for word in words)
-    return is_polite and (not has_asked or not _words("closing").isdisjoint(words))
+    return is_polite and (not is_question or not _words("closing").isdisjoint(words))
 
 
 def _weekend_minutes(start: datetime, end: datetime) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any
@@ -43,6 +43,25 @@ def fold(text: str) -> str:
     return plain if plain.isascii() else "".join(c for c in plain if not unicodedata.combining(c))
 
 
+_STATEMENT = re.compile(
+    r"[^.!?\n]++(?:\.(?=\w|\s(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)[a-z]*\b)[^.!?\n]++)*+[.!?\n]?"
+)
+_CONTENT = re.compile(r"\"content\":\s?\"")
+_CONTENT_END = re.compile(r"\"\s?\}")
+
+
+def statements(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence, without outer blanks; of the text of a raw call its content."""
+    for sentence in _STATEMENT.finditer(text):
+        start, words = sentence.start(), sentence.group()
+        if (content := _CONTENT.search(words)) is not None:
+            start, words = start + content.end(), words[content.end() :].partition('"')[0]
+        elif '"' in words and (end := _CONTENT_END.search(words)) is not None:
+            words = words[: end.start()]
+        if words.strip():
+            yield trim(text, start, start + len(words))
+
+
 NEAR_COPY = 0.8
 """Least Jaccard similarity of the character trigrams of two texts of which one is a near-copy."""
 _WORD = re.compile(r"\w++(?:['’]\w++)*+")
@@ -50,7 +69,7 @@ _SENTENCES = re.compile(r"[^.!?\n]*+(?:[.!?]++(?!\s|\Z)[^.!?\n]*+)*+[.!?]*+")
 
 
 RECENT = 256
-"""Texts of which words and phrases are kept: checks ask for many lists in the same turn."""
+"""Texts whose words and phrases are cached: checks search the same turn for many lists."""
 
 
 @lru_cache(RECENT)
@@ -94,13 +113,13 @@ def find_phrases(text: str, name: str) -> tuple[tuple[int, str], ...]:
     its first word."""
     phrases = _phrases_by_word(name)
     split = split_words(text)
-    found = []
+    matches = []
     for start, word in enumerate(split):
         for phrase in phrases.get(word, ()):
             if split[start : start + len(phrase)] == phrase:
-                found.append((start, " ".join(phrase)))
+                matches.append((start, " ".join(phrase)))
                 break
-    return tuple(found)
+    return tuple(matches)
 
 
 def has_phrase(text: str, name: str) -> bool:
@@ -139,13 +158,13 @@ def trigrams(text: str) -> frozenset[str]:
 
 
 def any_between(positions: Sequence[int], start: int, end: int) -> bool:
-    """Whether one of the positions, which are sorted, lies in ``[start, end)``."""
+    """Return whether one of the positions, which are sorted, lies in ``[start, end)``."""
     place = bisect_left(positions, start)
     return place < len(positions) and positions[place] < end
 
 
 class Spans:
-    """Stretches ``[start, end)`` of a text, in any order, to be asked which others overlap them."""
+    """Stretches ``[start, end)`` of a text, in any order, and a search for those that overlap another."""
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         ordered = sorted(spans)
@@ -153,14 +172,14 @@ class Spans:
         self._ends = list(accumulate((end for _, end in ordered), max))
 
     def overlap(self, start: int, end: int) -> bool:
-        """Whether one of the spans has a position in ``[start, end)``."""
+        """Return whether one of the spans has a position in ``[start, end)``."""
         before = bisect_left(self._starts, end)
         return before > 0 and self._ends[before - 1] > start
 
 
 class WordSearch:
-    """Which of some `words` stand in texts, as parts of longer words too. Texts are added one after another,
-    and each is read once. A word of more than `MAX_LETTERS` is not found."""
+    """A search for some `words` in texts, also as parts of longer words. Texts are added one after another,
+    and each is read once. A word of more than `MAX_LETTERS` has no match."""
 
     MAX_LETTERS = 128
     _PREFIX = 5
@@ -177,7 +196,7 @@ class WordSearch:
                 self.longest = max(self.longest, len(word))
 
     def add(self, text: str, place: int = 0) -> None:
-        """Reads one more text; `place` is where its words stand."""
+        """Reads one more text, whose words stand at `place`."""
         self._first.setdefault("", place)
         for size, prefixes in self._words.items():
             for start in range(len(text) - size + 1):
@@ -186,7 +205,7 @@ class WordSearch:
                         self._first.setdefault(word, place)
 
     def first(self, word: str) -> int | None:
-        """The place of the first text that holds a word, None without any."""
+        """Return the place of the first text with a word, None without any."""
         return self._first.get(word)
 
     def __contains__(self, word: str) -> bool:

@@ -112,7 +112,7 @@ def misspell(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
         for word in typed_words(dialogue.turns[position].text)
         if re.fullmatch("[a-z]+", word.text)
         and len(word.text) >= MIN_LETTERS
-        and spelling.is_known(word.text)
+        and spelling.is_correct(word.text)
     ]
     rng.shuffle(words)
     for word in words:
@@ -122,7 +122,7 @@ def misspell(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
         rng.shuffle(slips)
         for slip in slips:
             is_of_word = any(each.meant == old and each.count >= USUAL for each in spelling.slips(slip))
-            if is_of_word and not spelling.is_known(slip):
+            if is_of_word and not spelling.is_correct(slip):
                 return _replace(dialogue, position, word.start, word.start + len(old), slip)
     return None
 

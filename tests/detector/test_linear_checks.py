@@ -236,7 +236,7 @@ def test_every_check_has_an_exchange_that_it_finds_something_in() -> None:
 @pytest.fixture
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a short dialogue reaches."""
-    monkeypatch.setattr(quantities, "MAX_KNOWN", N // 4)
+    monkeypatch.setattr(quantities, "MAX_NUMBERS", N // 4)
     monkeypatch.setattr(figures, "MAX_FIELDS", N // 4)
     monkeypatch.setattr(answers, "MAX_TURNS", N // 4)
     monkeypatch.setattr(repeats, "MAX_COMPARED", N // 4)

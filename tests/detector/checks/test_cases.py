@@ -12,7 +12,7 @@ import yaml
 from marked_dialogues import read_case
 
 from dialint.detector.checks import NO_CONTEXT, CheckContext, Evidence, Hit, load_checks
-from dialint.detector.checks.slots import unfilled_placeholder
+from dialint.detector.checks.raw_text import unfilled_placeholder
 from dialint.detector.checks.words import read_words
 from dialint.detector.log_profile import LOGGED, LogProfile, profile_log
 from dialint.detector.policy.reading import parse_policy

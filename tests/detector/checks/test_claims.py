@@ -6,7 +6,8 @@ import pytest
 from marked_dialogues import read_case
 
 from dialint.detector.checks import NO_CONTEXT
-from dialint.detector.checks.claims import claims_undone_write, may_write, name_words
+from dialint.detector.checks.calls import may_write, name_words
+from dialint.detector.checks.claims import claims_undone_write
 
 TOOLS = {
     "I've cancelled your subscription.": "update_subscription",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import reading
 
-from dialint.detector.checks.slots import unfilled_placeholder
+from dialint.detector.checks.raw_text import unfilled_placeholder
 from dialint.detector.ingest.read import Counts, ReadConfig
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
