@@ -18,14 +18,14 @@ from dialint.detector.records import Dialogue, Turn
 
 ROWS = Path(__file__).with_name("minimal_pairs.jsonl")
 CODES = ("V2", "T1", "E4", "R1", "C1", "M3")
-LEAST_FOUND = {"V2": 7, "M3": 8}
+LEAST_DETECTED = {"V2": 7, "M3": 8}
 """Findings in 50 errors that no rule was mended on; of the other codes checks find next to none, or suggest."""
 MOST_ACCUSED = 1
 """Findings in 50 contraries."""
 
 
 def count(outcomes: tuple[str, ...] = ("finding",)) -> Counter[tuple[str, bool]]:
-    """How many errors and contraries of the even-numbered ones have a hit of their code in the last turn."""
+    """Counts the errors and contraries of the even-numbered ones with a hit of their code in the last turn."""
     counts: Counter[tuple[str, bool]] = Counter()
     for line in ROWS.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -54,13 +54,13 @@ def test_contraries_are_spared(code: str, counts: Counter[tuple[str, bool]]) -> 
     assert counts[code, False] <= MOST_ACCUSED
 
 
-@pytest.mark.parametrize("code", LEAST_FOUND)
-def test_no_fewer_errors_are_found(code: str, counts: Counter[tuple[str, bool]]) -> None:
-    assert counts[code, True] >= LEAST_FOUND[code]
+@pytest.mark.parametrize("code", LEAST_DETECTED)
+def test_no_fewer_errors_are_detected(code: str, counts: Counter[tuple[str, bool]]) -> None:
+    assert counts[code, True] >= LEAST_DETECTED[code]
 
 
 if __name__ == "__main__":
-    found, reported = count(), count(("finding", "suggestion"))
+    detected, reported = count(), count(("finding", "suggestion"))
     for code in CODES:
-        print(f"{code} of 50 errors found {found[code, True]} ({reported[code, True]} with suggestions), "
-              f"of 50 contraries accused {found[code, False]} ({reported[code, False]})")  # fmt: skip
+        print(f"{code} of 50 errors found {detected[code, True]} ({reported[code, True]} with suggestions), "
+              f"of 50 contraries accused {detected[code, False]} ({reported[code, False]})")  # fmt: skip

@@ -1,5 +1,4 @@
-"""What the check of misspelt words makes of the log and of the stated language, and foreign words. Its cases stand
-in `cases.yaml`."""
+"""Misspelt words with the log and the stated language, and foreign words. Other cases are in `cases.yaml`."""
 
 from __future__ import annotations
 
@@ -15,13 +14,13 @@ from dialint.detector.log_profile import profile_log
 
 
 def slips(text: str, log: Iterable[str | list[str]]) -> list[str]:
-    """What the check says of a turn in a log of these dialogues."""
+    """Returns the slips of a turn in a log of these dialogues."""
     profile = profile_log(read_case(case, f"d{n}")[0] for n, case in enumerate(log))
     hits = misspelt_word(read_case(text)[0], CheckContext(profile))
     return [hit.why.removeprefix("not in the dictionary, ") for hit in hits]
 
 
-def test_a_word_of_the_trade_is_told_from_a_slip_by_the_log() -> None:
+def test_the_log_distinguishes_a_word_of_the_trade_from_a_slip() -> None:
     trade = ["The tabel is booked."] * 4
     assert slips("The tabel is booked.", trade) == []
     assert slips("The tabel is booked.", [*trade, *["The table is booked."] * 200]) == ["tabel: table"]
@@ -58,5 +57,5 @@ def test_a_word_that_is_right_in_the_language_of_its_neighbours(text: str, word:
 
 
 @pytest.mark.parametrize(("text", "word"), MISSPELT)
-def test_a_misspelt_word_that_another_language_has_by_chance(text: str, word: str) -> None:
+def test_a_misspelt_word_that_is_also_a_word_of_another_language(text: str, word: str) -> None:
     assert not is_foreign(text, text.index(word), word)

@@ -23,9 +23,9 @@ from dialint.detector.taxonomy import Code, load_taxonomy
 TAXONOMY = load_taxonomy()
 _BRACKETS = re.compile(r"\A\[(?P<context>.*?)\]\s*(?P<text>.*)\Z", re.DOTALL)
 _QUOTE = re.compile(r'"([^"]*)"')
-GIVEN = yaml.safe_load(Path(__file__).with_name("taxonomy_examples.yaml").read_text(encoding="utf-8"))
-SETTINGS = GIVEN["settings"]
-NOT_FOUND = {code: reason for reason, codes in GIVEN["not found"].items() for code in codes.split()}
+DOCUMENT = yaml.safe_load(Path(__file__).with_name("taxonomy_examples.yaml").read_text(encoding="utf-8"))
+SETTINGS = DOCUMENT["settings"]
+MISSED = {code: reason for reason, codes in DOCUMENT["not found"].items() for code in codes.split()}
 ALSO = {"W3": {"W2"}}
 """Faults that a counter-example has all the same: an apology does not undo the wait."""
 
@@ -52,8 +52,8 @@ def hits(code: Code, text: str, is_example: bool) -> Iterator[tuple[str, bool]]:
     dialogue, _ = read_case(lines)
     for check in load_checks().values():
         for hit in check(dialogue, CheckContext(LOGGED, policies)):
-            for found in [hit.code] if hit.code else list(check.codes):
-                yield found, check.codes[found].outcome == "finding"
+            for each in [hit.code] if hit.code else list(check.codes):
+                yield each, check.codes[each].outcome == "finding"
 
 
 @pytest.mark.parametrize(
@@ -62,20 +62,18 @@ def hits(code: Code, text: str, is_example: bool) -> Iterator[tuple[str, bool]]:
         pytest.param(
             each,
             id=each.code,
-            marks=[pytest.mark.xfail(strict=True, reason=NOT_FOUND[each.code])]
-            if each.code in NOT_FOUND
-            else [],
+            marks=[pytest.mark.xfail(strict=True, reason=MISSED[each.code])] if each.code in MISSED else [],
         )
         for each in TAXONOMY.codes.values()
     ],
 )
 def test_the_example_of_a_code_is_found(code: Code) -> None:
-    assert code.code in {found for found, _ in hits(code, code.example, True)}
+    assert code.code in {each for each, _ in hits(code, code.example, True)}
 
 
 @pytest.mark.parametrize("code", TAXONOMY.codes.values(), ids=list(TAXONOMY.codes))
 def test_the_counter_example_of_a_code_is_spared(code: Code) -> None:
-    found = {
+    codes = {
         each for each, is_sure in hits(code, code.counter_example, False) if is_sure or each == code.code
     }
-    assert found - ALSO.get(code.code, set()) == set()
+    assert codes - ALSO.get(code.code, set()) == set()
