@@ -50,7 +50,7 @@ _ASSETS = re.compile(
 
 
 def make_index(streamlit_html: str) -> str:
-    """The HTML, with the scripts and styles that Streamlit's own loads."""
+    """Return the HTML, with the scripts and styles that Streamlit's own loads."""
     assets = "\n    ".join(_ASSETS.findall(streamlit_html))
     html = Path(__file__).with_name("index.html").read_text(encoding="utf-8")
     return html.format(icon=ICON, static=STATIC_PATH, assets=assets)

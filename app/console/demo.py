@@ -73,7 +73,7 @@ N_LABELED, N_GOLD, N_WAVE, N_WAVE_CLEAN, N_CLOSED, N_OPEN = 90, 24, 20, 6, 12, 6
 
 @cache
 def load_script() -> dict[str, Any]:
-    """What the demo's people say, and how careful they are."""
+    """Return `demo.yaml`: the texts of the demo's people, and the error rates of each."""
     script: dict[str, Any] = yaml.safe_load(SCRIPT.read_text(encoding="utf-8"))
     return script
 
@@ -223,13 +223,13 @@ def _add_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
     tasks.add(store, "lead", LABEL, new)
 
 
-def _add_gold(store: Store, known: Sequence[tuple[Dialogue, Sequence[Label]]]) -> None:
+def _add_gold(store: Store, labeled: Sequence[tuple[Dialogue, Sequence[Label]]]) -> None:
     rows = [
         Gold(
             dialogue=dialogue.id, turn=turn, code=code, source="expert",
             present=any((label.turn, label.code) == (turn, code) for label in labels),
         )
-        for dialogue, labels in known
+        for dialogue, labels in labeled
         for turn in judged_turns(dialogue)
         for code in CODES
     ]  # fmt: skip
@@ -364,11 +364,11 @@ def _add_cases(store: Store, past: Sequence[Past]) -> None:
         lease = leases.claim(store, "expert", ADJUDICATION)
         if lease is not None and lease.turn is not None:
             one = by_id[lease.dialogue]
-            found = _find(one, one.dialogue, CODES, (0.0, 0.0), rng)
-            found = [finding for finding in found if finding.turn == lease.turn]
+            findings = _find(one, one.dialogue, CODES, (0.0, 0.0), rng)
+            findings = [finding for finding in findings if finding.turn == lease.turn]
             key = f"decision expert {lease.task} {lease.token}"
             expert_cases.decide_case(
-                store, "expert", lease.task, lease.token, key, found, load_script()["decided"], 38.0
+                store, "expert", lease.task, lease.token, key, findings, load_script()["decided"], 38.0
             )
 
 

@@ -42,7 +42,7 @@ _HELD: ContextVar[Language | None] = ContextVar("held language", default=None)
 
 
 def current_language() -> Language:
-    """The language of this page: the account's choice, else the browser's if the console has it."""
+    """Return the language of this page: the account's choice, else that of the browser."""
     if (held := _HELD.get()) is not None:
         return held
     if get_script_run_ctx(suppress_warning=True) is None:
@@ -74,7 +74,7 @@ def hold_language() -> AbstractContextManager[None]:
 
 @cache
 def load_catalogue(language: Language) -> NullTranslations:
-    """The translations into a language; English needs none."""
+    """Return the translations into a language; English needs none."""
     if language == "en":
         return NullTranslations()
     with (LOCALES / f"{language}.po").open("rb") as file:
@@ -86,7 +86,7 @@ def load_catalogue(language: Language) -> NullTranslations:
 
 
 def _(message: str) -> str:
-    """`message` in the language of this page."""
+    """Return `message` in the language of this page."""
     return load_catalogue(current_language()).gettext(message)
 
 
@@ -102,27 +102,27 @@ def paragraph(start: str) -> str:
 
 
 def N_(message: str) -> str:
-    """`message` itself: marks a text that is translated by `_` later, where it is shown."""
+    """Return `message` itself: marks a text that `_` translates later."""
     return message
 
 
 def ngettext(singular: str, plural: str, n: int) -> str:
-    """The form of a text for the number `n` in the language of this page; ``{n}`` in it becomes `n`."""
+    """Return the form of a text for the number `n` in the language of this page, ``{n}`` filled in."""
     return load_catalogue(current_language()).ngettext(singular, plural, n).format(n=show_number(n))
 
 
 def choose_name(names: Names) -> str:
-    """The name of a code, category or severity in the language of this page."""
+    """Return the name of a code, category or severity in the language of this page."""
     return str(getattr(names, current_language()))
 
 
 def show_number(number: float, pattern: str | None = None) -> str:
-    """A number with the separators of the language; `pattern` is CLDR's, such as ``0.0``."""
+    """Format a number with the separators of the language; `pattern` is CLDR's, such as ``0.0``."""
     return format_decimal(number, format=pattern, locale=_locale())
 
 
 def show_percent(share: float, pattern: str | None = None) -> str:
-    """A share in [0, 1] as a percentage."""
+    """Format a share in [0, 1] as a percentage."""
     return format_percent(share, format=pattern, locale=_locale())
 
 
@@ -132,12 +132,12 @@ def from_ms(at_ms: int) -> datetime:
 
 
 def show_day(at: datetime) -> str:
-    """The day of a time, in UTC."""
+    """Format the day of a time, in UTC."""
     return format_date(at.astimezone(UTC), format="medium", locale=_locale())
 
 
 def show_time(at: datetime) -> str:
-    """Day and minute of a time, in UTC, which the text says."""
+    """Format day and minute of a time, in UTC, which the text says."""
     return f"{format_datetime(at.astimezone(UTC), format='medium', locale=_locale())} UTC"
 
 
@@ -156,10 +156,10 @@ STATUS_NAMES: dict[Status, str] = {
 
 
 def role_name(role: AccountRole) -> str:
-    """A role in the language of this page."""
+    """Return a role in the language of this page."""
     return _(ROLE_NAMES[role])
 
 
 def status_name(status: Status) -> str:
-    """A status in the language of this page."""
+    """Return a status in the language of this page."""
     return _(STATUS_NAMES[status])

@@ -32,7 +32,7 @@ SETTINGS = Path(__file__).with_name("streamlit.toml")
 
 
 def server_command(port: int, address: str, hosts: Sequence[str] = ()) -> list[str]:
-    """The command line of the server, which browsers reach by `hosts` and by this machine's own names."""
+    """Return the command line of the server, for browsers that use one of `hosts` or a local name."""
     options = _flags(tomllib.loads(SETTINGS.read_text(encoding="utf-8")))
     options += [f"--server.port={port}", f"--server.address={address}"]
     options += [f"--server.allowedHosts={host}" for host in (*LOCAL_HOSTS, *hosts)]
@@ -40,7 +40,7 @@ def server_command(port: int, address: str, hosts: Sequence[str] = ()) -> list[s
 
 
 def _flags(table: Mapping[str, Any], prefix: str = "--") -> list[str]:
-    """The settings of a table and the tables in it as flags: a text as it is, everything else as JSON."""
+    """Return the settings of a table and its subtables as flags; values are JSON, but for plain texts."""
     flags = []
     for name, value in table.items():
         if isinstance(value, dict):
@@ -57,7 +57,7 @@ def server_environment(
     proxies: Sequence[str] = (),
     oidc: Path | None = None,
 ) -> dict[str, str]:
-    """The server's environment. The store's URL may hold a password, so it is on no command line. Only
+    """Return the server's environment. The store's URL may hold a password, so it is on no command line. Only
     `proxies` are trusted to forward the addresses of clients. `oidc` is the file of a provider.
 
     Raises:

@@ -37,11 +37,11 @@ STREAMLIT_TEXTS = (
     N_("Show password"), N_("Hide password"), N_("Help"), N_("Sidebar"), N_("Choose an option"),
     N_("Choose options"), N_("No results"), N_("Remove file"),
 )  # fmt: skip
-"""What Streamlit says in English wherever it is."""
+"""English texts in Streamlit's own widgets, which `static/document.js` translates."""
 
 
 def main() -> None:
-    """One run of the script."""
+    """Sign in or show the page: one run of the script."""
     st.set_page_config(page_title=NAME, page_icon=ICON, layout="wide")
     try:
         store = open_store(os.environ.get("DIALINT_STORE", ""))
@@ -98,10 +98,10 @@ def _name_document(title: str) -> None:
 def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]]:
     """Return the pages by section; those that are not open to the account say so at their addresses."""
     sections: dict[str, list[StreamlitPage]] = {}
-    pages = {}
+    pages, closed = {}, partial(st.info, _("This page is not open to your role."))
     for address, entry in load_pages().items():
         is_open = entry.is_open_to(account)
-        show = partial(entry.show, store, account) if is_open else _closed_page
+        show = partial(entry.show, store, account) if is_open else closed
         pages[address] = _page(show, entry, is_hidden=entry.is_hidden or not is_open)
         sections.setdefault(_(entry.section), []).append(pages[address])
     lead_on = partial(st.switch_page, pages[start_page(account).address])
@@ -128,10 +128,6 @@ def _show_account(store: Store, account: Account) -> None:
 
     select(_("Language"), LANGUAGES, "language choice", usual=current_language(), on_change=choose_language)
     st.button(_("Sign out"), key="sign out", type="tertiary", on_click=sign_out)
-
-
-def _closed_page() -> None:
-    st.info(_("This page is not open to your role."))
 
 
 if __name__ == "__main__":

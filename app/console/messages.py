@@ -1,4 +1,4 @@
-"""What a page says of an error, and of what was done last.
+"""Messages of a page: errors, and the results of actions.
 
 An error keeps its text in English with places for values (`dialint.detector.errors.Message`), which the
 catalogues translate (`dialint.app.console.i18n`).
@@ -53,23 +53,23 @@ class _Localized(Formatter):
 
 
 def explain(error: DialintError) -> str:
-    """The message of an error: a clause, without a capital letter and without a full stop."""
+    """Return the message of an error: a clause, without a capital letter and without a full stop."""
     return _translate(error.text)
 
 
 def explain_as_sentence(error: DialintError) -> str:
-    """As `explain`, with a capital letter, the error's code and a full stop."""
+    """Return the message as `explain` does, with a capital letter, the error's code and a full stop."""
     text = explain(error).rstrip(".")
     return f"{text[:1].upper()}{text[1:]} ({error.code})."
 
 
 def explain_text(text: str) -> str:
-    """A message that is not an error's own, such as one that a process left in a file."""
+    """Translate a message that is not an error's own, such as one that a process left in a file."""
     return _translate(Message(text))
 
 
 def explain_validation(error: ValidationError) -> str:
-    """What is wrong with the first value that a form's record refuses."""
+    """Describe the first value that a form's record refuses."""
     first = error.errors(include_url=False, include_input=False)[0]
     problem = _translate(invalid_value(first))
     field = ".".join(map(str, first["loc"]))
@@ -105,11 +105,11 @@ NOTICES = "notices"
 
 @dataclass
 class Notice:
-    """A message: `kind` is success, info or error; `shown_s` is when a run first showed it."""
+    """A message: `kind` is success, info or error; `displayed_s` is when a run first showed it."""
 
     kind: str
     text: str
-    shown_s: float | None = None
+    displayed_s: float | None = None
 
 
 _HELD: ContextVar[dict[str, Notice] | None] = ContextVar("held notices", default=None)
@@ -142,14 +142,14 @@ def set_notice(page: str, kind: str, text: str) -> None:
 
 
 def current_notice(page: str) -> Notice | None:
-    """The message that this run of `page` shows, if there is one."""
+    """Return the message that this run of `page` shows, if there is one."""
     notices, now_s = _notices(), time.monotonic()
     notice = notices.get(page)
     if notice is None:
         return None
-    if notice.shown_s is None:
-        notice.shown_s = now_s
-    elif now_s - notice.shown_s > STAYS_S:
+    if notice.displayed_s is None:
+        notice.displayed_s = now_s
+    elif now_s - notice.displayed_s > STAYS_S:
         del notices[page]
         return None
     return notice
@@ -181,9 +181,9 @@ def report_refusals(page: str) -> Iterator[None]:
 
 @contextmanager
 def attempt(page: str, empty: Mapping[str, str | bool] = {}) -> Iterator[Callable[[str], None]]:
-    """Where a form was submitted: as `report_refusals`, and run the page again. Yields a function that takes
-    the notice of success, after which the fields of `empty` get the values there; a refusal leaves the form
-    as it was filled."""
+    """Carry out a submitted form, report refusals as `report_refusals`, and run the page again. Yields a
+    function that takes the notice of success, after which the fields of `empty` get the values there; a
+    refusal leaves the form as it was filled."""
     fields: dict[str, str | bool] = st.session_state.setdefault(EMPTY, {})
 
     def done(text: str) -> None:
@@ -211,7 +211,7 @@ def set_secret(text: str) -> None:
 
 
 def show_admin_notices() -> None:
-    """Show what the last form did."""
+    """Show the result of the last form."""
     show_notice(ADMIN)
     if (secret := current_notice(SECRET)) is not None:
         st.info(_("Tell this password to its owner. It is shown once and works for one sign-in."))

@@ -37,7 +37,7 @@ address."""
 BROWSER, SESSION = "x-dialint-browser", "x-dialint-session"
 """The headers with the hashes of the cookies, empty where there is none."""
 SESSION_PATH = "/session"
-"""Where a page exchanges a ticket for the cookie of a session (`dialint.app.console.sessions`)."""
+"""The path that makes a session's cookie of a ticket (`dialint.app.console.sessions`)."""
 HEALTH = "/_stcore/health"
 STREAM = "/_stcore/stream"
 CORE = frozenset({HEALTH, "/_stcore/host-config"})
@@ -71,17 +71,17 @@ async def nobody(session: str) -> bool:
 
 
 def new_secret() -> str:
-    """A value for a cookie, or a ticket."""
+    """Return a value for a cookie, or a ticket."""
     return secrets.token_urlsafe(32)
 
 
 def hash_secret(value: str) -> str:
-    """The hash by which a secret is known; empty if the value cannot be one."""
+    """Return the hash that identifies a secret; empty if the value cannot be one."""
     return hashlib.sha256(value.encode()).hexdigest() if _VALUE.fullmatch(value) else ""
 
 
 def cookie_name(name: str, scheme: str) -> str:
-    """The name of a cookie on a connection of this scheme."""
+    """Return the name of a cookie on a connection of this scheme."""
     return f"__Host-{name}" if scheme in ("https", "wss") else name
 
 
@@ -143,7 +143,7 @@ class SecurityMiddleware:
         await answer(scope, receive, send_secured)
 
     def _rejection(self, scope: Scope, request: Mapping[str, str]) -> int | None:
-        """The status with which a request is rejected; None if it is allowed."""
+        """Return the status with which a request is rejected; None if it is allowed."""
         path = scope["path"]
         if path != HEALTH and not self._is_own_host(request.get("host", "")):
             return 421
@@ -167,7 +167,7 @@ class SecurityMiddleware:
         await self.app(scope, receive, send)
 
     def _is_same_origin(self, request: Mapping[str, str]) -> bool:
-        """Whether the console's own page opens the connection: a browser always sends the origin."""
+        """Return whether the console's own page opens the connection: a browser always sends the origin."""
         host = request.get("host", "").lower()
         scheme, _, origin = request.get("origin", "").lower().partition("://")
         if not self._is_own_host(host) or scheme not in ("http", "https"):
@@ -180,7 +180,7 @@ class SecurityMiddleware:
 
 
 def _host_name(host: str) -> str | None:
-    """The name in ``name:port``, in lower case; None if `host` is not of this form."""
+    """Return the name in ``name:port``, in lower case; None if `host` is not of this form."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port  # raises if it is no number
@@ -190,7 +190,7 @@ def _host_name(host: str) -> str | None:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The request's headers without those sent twice, of which the application might read the other one."""
+    """Return the headers without those sent twice, of which the application might read the other one."""
     pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
     times = Counter(name for name, _ in pairs)
     return {name: value for name, value in pairs if times[name] == 1}

@@ -252,7 +252,7 @@ class Provider:
         return identity, claims.email if claims.email_verified is True else None
 
     def _find_wrong(self, claims: _Claims, nonce: str) -> list[str]:
-        """The claims that are not as they have to be (OpenID Connect Core, section 3.1.3.7)."""
+        """Return the names of the claims that are wrong (OpenID Connect Core, section 3.1.3.7)."""
         now_s, client_id = time.time(), self.config.client_id
         audiences = (claims.aud,) if isinstance(claims.aud, str) else claims.aud
         checks = {

@@ -72,8 +72,7 @@ MAX_ENTRIES = 100_000
 
 @dataclass
 class Session:
-    """What somebody signed in with: `proof` is an identity or the hash of a password; `notice` is shown
-    once."""
+    """A signed-in account: `proof` is an identity or the hash of a password; `notice` is displayed once."""
 
     account: str
     proof: Identity | str
@@ -93,7 +92,7 @@ class Sessions:
     _lock: Lock = field(default_factory=Lock)
 
     def offer(self, session: Session, browser: str) -> str:
-        """A ticket for a session, good once and for `TICKET_S`, in the browser that asked for it."""
+        """Return a ticket for a session, good once and for `TICKET_S`, in this browser only."""
         ticket = new_secret()
         with self._lock:
             self._expire()
@@ -102,7 +101,7 @@ class Sessions:
         return ticket
 
     def redeem(self, ticket: str, browser: str) -> Session | None:
-        """The session of a ticket, to be begun; None if the ticket is not good in this browser."""
+        """Return the session of a ticket, to be begun; None if the ticket is not good in this browser."""
         with self._lock:
             self._expire()
             session, wanted = self._tickets.get(hash_secret(ticket), (None, ""))
@@ -120,7 +119,7 @@ class Sessions:
         return secret
 
     def find(self, key: str) -> Session | None:
-        """The session of this hash, unless it ended or expired."""
+        """Return the session of this hash, unless it ended or expired."""
         with self._lock:
             self._expire()
             return self._sessions.get(key)
@@ -131,7 +130,7 @@ class Sessions:
             session.used_s = self.now_s()
 
     def take_notice(self, key: str) -> str:
-        """The notice of a session, once."""
+        """Return the notice of a session, and clear it."""
         if (session := self.find(key)) is None:
             return ""
         notice, session.notice = session.notice, ""
@@ -158,7 +157,7 @@ class Sessions:
 
 @dataclass(frozen=True)
 class Client:
-    """Who is at the other end: the address, and the hashes of the two cookies, empty where there is none."""
+    """A browser: its address, and the hashes of its two cookies, empty where there is none."""
 
     address: str
     browser: str
@@ -166,7 +165,7 @@ class Client:
 
     @property
     def source(self) -> str:
-        """What one person may hold all of: an IPv4 address, a /64 of IPv6."""
+        """The address that one person controls: an IPv4 address, or a /64 of IPv6."""
         try:
             address = ipaddress.ip_address(self.address)
         except ValueError:
@@ -189,9 +188,9 @@ class LoginRateLimiter:
 
     now_s: Callable[[], float] = time.monotonic
     _tries: OrderedDict[_Key, tuple[int, float]] = field(default_factory=OrderedDict)
-    """How many attempts were made, and when the last one."""
+    """Number of attempts, and the time of the last one, by account and source."""
     _sources: OrderedDict[str, float] = field(default_factory=OrderedDict)
-    """When each source will have all of its attempts again."""
+    """The time at which each source has all of its attempts again."""
     _trusted: OrderedDict[str, frozenset[str]] = field(default_factory=OrderedDict)
     """The accounts that each browser has signed in to."""
     _lock: Lock = field(default_factory=Lock)
@@ -219,7 +218,7 @@ class LoginRateLimiter:
             return 0.0
 
     def record_success(self, name: str, client: Client) -> None:
-        """The password of an admitted attempt was right: its account and source start anew."""
+        """Reset the counts of account and source after an admitted attempt with the right password."""
         with self._lock:
             key, trusted = self._key(name, client)
             self._tries.pop(key, None)
@@ -231,7 +230,7 @@ class LoginRateLimiter:
             _remember(self._trusted, browser, self._trusted.pop(before, frozenset()) | {name})
 
     def cancel(self, name: str, client: Client) -> None:
-        """An admitted attempt was not made after all, as the server was too busy."""
+        """Take back an admitted attempt that was not made, as the server was too busy."""
         with self._lock:
             key, trusted = self._key(name, client)
             n, last_s = self._tries.get(key, (0, 0.0))
@@ -240,7 +239,7 @@ class LoginRateLimiter:
             self._refund(trusted, client)
 
     def _key(self, name: str, client: Client) -> tuple[_Key, bool]:
-        """What the attempt is counted under, and whether that is a trusted browser of the account."""
+        """Return the key that attempts are counted by, and whether it is a trusted browser of the account."""
         if name in self._trusted.get(client.browser, ()):
             return (name, "", client.browser), True
         return (name, client.source, ""), False
@@ -275,7 +274,7 @@ def open_store(location: str) -> Store:
 
 
 def find_account(store: Store, session: str) -> Account | None:
-    """The account that a session acts for, as it is in the store; None if it may not act any more."""
+    """Return the account that a session acts for, as it is in the store; None if it may not act any more."""
     if SESSIONS.find(session) is None:
         return None
     return store.read(lambda transaction: _find(transaction, session))
@@ -301,14 +300,14 @@ def _find(transaction: Transaction, key: str) -> Account | None:
 
 
 def find_lead(store: Store, session: str) -> str | None:
-    """The name of the account that a session acts for, if it is a lead's; this counts as use."""
+    """Return the name of the account that a session acts for, if it is a lead's; this counts as use."""
     account = find_account(store, session)
     SESSIONS.use(session)
     return account.id if account is not None and has_permission(account, "plan") else None
 
 
 async def may_upload(session: str) -> bool:
-    """Whether a session is a lead's, who may score logs."""
+    """Return whether a session is a lead's, who may score logs."""
     try:
         return await run_in_threadpool(lambda: find_lead(_open_own(), session)) is not None
     except DialintError:  # the store is away
@@ -316,8 +315,8 @@ async def may_upload(session: str) -> bool:
 
 
 def lead_route(path: str, answer: Callable[[Store, str, Request], Response | None]) -> Route:
-    """A route of files for leads, which `answer` makes in a thread. Everybody else, and a refusal, gets
-    404."""
+    """Return a route of files for leads, which `answer` makes in a thread. Everybody else, and a refusal,
+    gets 404."""
 
     def respond(request: Request) -> Response:
         session, language = request.headers[SESSION], request.headers.get("accept-language", "")
@@ -350,15 +349,15 @@ async def exchange_ticket(request: Request) -> Response:
         if len(body) > MAX_TICKET:
             return Response(status_code=413)
     browser = request.headers[BROWSER]
-    begun = SESSIONS.redeem(body.decode("latin-1"), browser)
-    if body and begun is None:
+    session = SESSIONS.redeem(body.decode("latin-1"), browser)
+    if body and session is None:
         return Response(status_code=403)
     SESSIONS.end(request.headers[SESSION])
     answer = Response(status_code=204)
-    if begun is None:
+    if session is None:
         answer.headers.append("set-cookie", set_cookie(SESSION_COOKIE, "", request.url.scheme))
     else:
-        begin_session(answer, begun, browser, request.url.scheme)
+        begin_session(answer, session, browser, request.url.scheme)
     return answer
 
 

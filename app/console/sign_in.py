@@ -37,7 +37,7 @@ CHOOSING, LEAVING = "choosing", "leaving"
 
 
 def current_client() -> Client:
-    """The client at the other end of this page's connection."""
+    """Return the client at the other end of this page's connection."""
     browser, session = (st.context.headers.get(name) or "" for name in (BROWSER, SESSION))
     return Client(st.context.ip_address or "local", browser, session)
 
@@ -62,7 +62,7 @@ def exchange_ticket(ticket: str) -> None:
 
 
 def sign_in_page(store: Store) -> None:
-    """Name and password; after a one-time password, the choice of a new one; or the company's provider."""
+    """Show name and password, or the choice of a new one after a one-time password; or the provider."""
     if st.session_state.get(LEAVING):
         exchange_ticket("")
     with st.columns([1, 2, 1])[1]:
@@ -72,7 +72,8 @@ def sign_in_page(store: Store) -> None:
             _password_form(store, name)
             st.button(_("Back"), type="tertiary", on_click=st.session_state.clear)
             return
-        if current_client().session:  # which has ended
+        client = current_client()
+        if client.session:  # which has ended
             st.info(_("You were signed out. Drafts are kept."))
         if (provider := os.environ.get(PROVIDER_VARIABLE)) is not None:
             label = _("Sign in by {provider}").format(provider=provider)
@@ -84,25 +85,19 @@ def sign_in_page(store: Store) -> None:
                 _("Password"), type="password", max_chars=1000, autocomplete="current-password"
             )
             submitted = st.form_submit_button(_("Sign in"), type="primary")
-        if submitted:
-            _sign_in(store, name, password)
-
-
-def _sign_in(store: Store, name: str, password: str) -> None:
-    client = current_client()
-    if not _admit(name, client):
-        return
-    try:
-        _begin(authentication.sign_in(store, name, password), client)
-    except MustChangePassword:
-        RATE_LIMITER.record_success(name, client)
-        st.session_state[CHOOSING] = name
-        st.rerun()
-    except NotAllowed:
-        st.error(_("The name or the password is wrong, or the account is closed."))
-    except DialintError as failed:
-        RATE_LIMITER.cancel(name, client)
-        st.error(safe_markdown(explain_as_sentence(failed)))
+        if not submitted or not _admit(name, client):
+            return
+        try:
+            _begin(authentication.sign_in(store, name, password), client)
+        except MustChangePassword:
+            RATE_LIMITER.record_success(name, client)
+            st.session_state[CHOOSING] = name
+            st.rerun()
+        except NotAllowed:
+            st.error(_("The name or the password is wrong, or the account is closed."))
+        except DialintError as failed:
+            RATE_LIMITER.cancel(name, client)
+            st.error(safe_markdown(explain_as_sentence(failed)))
 
 
 def _begin(signed_in: SignedIn, client: Client, notice: str = "") -> None:
@@ -112,7 +107,7 @@ def _begin(signed_in: SignedIn, client: Client, notice: str = "") -> None:
 
 
 def _admit(name: str, client: Client) -> bool:
-    """Count an attempt. False if it must not be made now; the page then says how long to wait."""
+    """Count an attempt. Returns whether it may be made now; if not, the page says how long to wait."""
     wait_s = RATE_LIMITER.admit(name, client)
     if wait_s > 0:
         n = math.ceil(wait_s)
@@ -142,13 +137,9 @@ def _password_form(store: Store, name: str) -> None:
         submitted = st.form_submit_button(_("Change password"), type="primary")
     if submitted and new != again:
         st.error(_("The two new passwords differ."))
-    elif submitted:
-        _change_password(store, name, old, new)
-
-
-def _change_password(store: Store, name: str, old: str, new: str) -> None:
+        return
     client = current_client()
-    if not _admit(name, client):
+    if not submitted or not _admit(name, client):
         return
     try:
         signed_in = authentication.choose_password(store, name, old, new)

@@ -44,7 +44,7 @@ Cell = str | PageLink | Chips
 
 
 def table_cell(cell: Cell) -> str:
-    """A cell as Markdown, inert but for the link."""
+    """Format a cell as Markdown, inert but for the link."""
     if isinstance(cell, PageLink):
         return link(cell.text, cell.address)
     if isinstance(cell, Chips):
@@ -103,8 +103,8 @@ def choose_rows(rows: Sequence[T], key: str, per_page: int = 50) -> Sequence[T]:
 
 
 def show_paging(pages: list[Any], last: Any, *, has_more: bool, key: str) -> None:
-    """Buttons to newer and older rows. `pages` has where each page after the first begins, `last` the next
-    one's start."""
+    """Show buttons to newer and older rows. `pages` has the start of each page after the first, `last` that
+    of the next one."""
     if pages or has_more:
         with st.container(horizontal=True):
             st.button(_("◀ Newest"), disabled=not pages, on_click=pages.clear, key=f"{key} newest")
@@ -114,13 +114,13 @@ def show_paging(pages: list[Any], last: Any, *, has_more: bool, key: str) -> Non
 
 
 def percent_bounds(low: float, high: float) -> tuple[str, str]:
-    """The ends of an interval of a share as percentages, which never look alike."""
+    """Return the ends of an interval of a share as percentages, which never look alike."""
     first, last = round_interval(low, high, 2)
     return show_percent(first), show_percent(last)
 
 
 def share_text(successes: int, n: int) -> str:
-    """``31% (16–51)``: a share with its Wilson interval; a dash without any."""
+    """Format a share with its Wilson interval, as ``31% (16–51)``; a dash if `n` is 0."""
     if not n:
         return "–"
     bounds = round_interval(*wilson_interval(successes, n), 2)
@@ -129,14 +129,14 @@ def share_text(successes: int, n: int) -> str:
 
 
 def score_text(score: ReviewedScore) -> str:
-    """Return ``91.2 (88.9 to 93.1)``: a reviewed score with its interval, or that there is no evidence."""
+    """Format a reviewed score with its interval, as ``91.2 (88.9 to 93.1)``, if there is evidence."""
     if score.value is None:
         return _("not enough evidence")
     return f"{mean_text(score.value)} ({score_bounds(score)})" if score.unread.n else mean_text(score.value)
 
 
 def score_bounds(score: ReviewedScore) -> str:
-    """``88.9 to 93.1``: the interval of a reviewed score in words; that there is none where it is exact."""
+    """Format the interval of a reviewed score, as ``88.9 to 93.1``, or say that it is exact."""
     if score.value is None or score.low is None or score.high is None:
         return _("not enough evidence")
     if not score.unread.n:
@@ -153,8 +153,8 @@ def show_score_tile(score: ReviewedScore, address: str | None) -> None:
 
 
 def show_score_parts(score: ReviewedScore, address: str | None) -> None:
-    """Say what a reviewed score is made of, and how it goes with the ratings in the log. `address` is that of
-    the dialogues that people read."""
+    """Show the parts of a reviewed score, and its correlation with the ratings in the log. `address` is that
+    of the dialogues that people read."""
     parts = (
         (_("People decided"), score.decided, address), (_("Read as a random sample"), score.sampled, address),
         (_("Not read: the model, corrected by the sample"), score.unread, None),
@@ -178,12 +178,12 @@ def show_score_parts(score: ReviewedScore, address: str | None) -> None:
 
 
 def mean_text(mean: float | None) -> str:
-    """A mean score with one decimal; a dash where there is none."""
+    """Format a mean score with one decimal; a dash for None."""
     return "–" if mean is None else show_number(round(mean, 1), "0.0")
 
 
 def estimate_text(estimate: Estimate, *, signed: bool = False) -> str:
-    """``0.62 (0.41 to 0.80)``; a dash where it is not defined."""
+    """Format an estimate, as ``0.62 (0.41 … 0.80)``; a dash where it is not defined."""
     if estimate.value != estimate.value:
         return "–"
     pattern = "+0.00;−0.00" if signed else "0.00"
@@ -196,7 +196,7 @@ def estimate_text(estimate: Estimate, *, signed: bool = False) -> str:
 
 
 def share_change(k: int, n: int, k_before: int, n_before: int) -> str:
-    """The difference of two shares in percentage points, if its interval leaves out zero."""
+    """Return the difference of two shares in percentage points, if its interval leaves out zero."""
     if not n or not n_before:
         return _("nothing to compare with")
     if compare_shares(k, n, k_before, n_before) not in ("more", "fewer"):
@@ -206,7 +206,7 @@ def share_change(k: int, n: int, k_before: int, n_before: int) -> str:
 
 
 def interval_text(k: int, n: int) -> str:
-    """``16% to 51%``: the interval of a share in words."""
+    """Format the interval of a share, as ``16% to 51%``."""
     if not n:
         return _("no data")
     low, high = percent_bounds(*wilson_interval(k, n))
@@ -227,13 +227,13 @@ def show_tile(
 
 
 def explore_address(**filters: str | None) -> str:
-    """The address of the Explore page with these filters; None and empty ones are left out."""
+    """Return the address of the Explore page with these filters; None and empty ones are left out."""
     chosen = {name: value for name, value in filters.items() if value}
     return f"/explore?{urlencode(chosen)}" if chosen else "/explore"
 
 
 def dialogue_address(name: str, **filters: str | None) -> str:
-    """The address of a dialogue's page; with `filters`, as one of the results of that search."""
+    """Return the address of a dialogue's page; with `filters`, as one of the results of that search."""
     chosen = {key: value for key, value in filters.items() if value}
     return f"/dialogue?{urlencode({'id': name, **chosen}, quote_via=quote, safe='')}"
 
@@ -254,7 +254,7 @@ def go_to(address: str, query: Mapping[str, str] | None = None) -> None:
 
 
 def link(text: str, address: str) -> str:
-    """A link as Markdown: `text` is inert, and `address` is one of ours, its parts percent-encoded."""
+    """Return a link as Markdown: `text` is inert, and `address` is one of ours, its parts percent-encoded."""
     return f"[{safe_markdown(text)}]({address})"
 
 
@@ -271,21 +271,21 @@ class Period:
     first: date
     last: date
     is_whole: bool = False
-    """Every day that has dialogues."""
+    """True for all days that have dialogues."""
 
     @property
     def n_days(self) -> int:
-        """How many days it has."""
+        """The number of days."""
         return (self.last - self.first).days + 1
 
     @property
     def since_ms(self) -> int:
-        """When it begins, in ms since 1970."""
+        """The start, in ms since 1970."""
         return int(datetime(self.first.year, self.first.month, self.first.day, tzinfo=UTC).timestamp() * 1000)
 
     @property
     def until_ms(self) -> int:
-        """The first moment after it, in ms since 1970."""
+        """The end, exclusive, in ms since 1970."""
         return self.since_ms + self.n_days * DAY_MS
 
     @property
@@ -314,18 +314,18 @@ class Period:
 
 
 def to_ms(day: date | None) -> int | None:
-    """Return when a day begins (UTC), in ms since 1970."""
+    """Return the start of a day (UTC), in ms since 1970."""
     return None if day is None else Period(day, day).since_ms
 
 
 def last_days(n: int, today: date | None = None) -> Period:
-    """The last `n` days, today among them."""
+    """Return the last `n` days, today among them."""
     today = today or datetime.now(UTC).date()
     return Period(today - timedelta(days=n - 1), today)
 
 
 def choose_period(key: str, extent: tuple[date, date] | None, usual: int = 7) -> Period:
-    """A control for one of `LENGTHS` or for the `extent` of all dialogues, and the period that is chosen."""
+    """Show a control for one of `LENGTHS` or the `extent` of all dialogues, and return the chosen period."""
     days = st.segmented_control(
         _("Period"), (*LENGTHS, ALL), default=usual, required=True, key=key,
         format_func=lambda n: safe_text(ngettext("{n} day", "{n} days", n) if n else _("All time")),

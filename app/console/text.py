@@ -45,47 +45,47 @@ HIDDEN_PATTERN = re.compile(f"{_HIDDEN}(?:(?<!{_JOINER})|(?!{_NOT_LATIN})|(?<!{_
 
 
 def replace_controls(text: str) -> str:
-    """`text` with a picture for each C0 control, one code point for one."""
+    """Return `text` with a picture for each C0 control, one code point for one."""
     return text.translate(_C0)
 
 
 def safe_text(text: str) -> str:
-    """`text` from outside, for a place that reads no markup: nothing in it reverses or hides what is beside
-    it. ``a\u202eb`` becomes ``a⟦RLO⟧b``."""
+    """Escape text from outside for a place that reads no markup: nothing in it reverses or hides what is
+    beside it. ``a\u202eb`` becomes ``a⟦RLO⟧b``."""
     return HIDDEN_PATTERN.sub(lambda match: f"⟦{HIDDEN[ord(match[0])]}⟧", replace_controls(text))
 
 
 def safe_markdown(text: str) -> str:
-    """Return `safe_text` of text from outside on one line, for a place where Streamlit reads Markdown:
-    nothing is markup."""
+    """Escape text from outside for a place where Streamlit reads Markdown: `safe_text` on one line, without
+    markup."""
     return _SPECIAL.sub(r"\\\1", _JOINED.sub(_CUT, safe_text(" ".join(text.split()))))
 
 
 def safe_html(text: str) -> str:
-    """`text` from outside, for a place in HTML: `safe_text`, and nothing in it becomes markup."""
+    """Escape text from outside for HTML: `safe_text`, without markup."""
     return html.escape(safe_text(text))
 
 
 def shorten_text(text: str) -> str:
-    """The text, or its beginning, for a cell of a table."""
+    """Return the text, or its beginning, for a cell of a table."""
     return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
 
 def percent(probability: float) -> str:
-    """A probability for a person; never 0 % or 100 %, which would say that it is certain."""
+    """Format a probability for a person; never 0 % or 100 %, which would say that it is certain."""
     if probability < 0.01:
         return _("under 1 %")
     return _("over 99 %") if probability > 0.99 else f"{probability:.0%}".replace("%", " %")
 
 
 def code_title(code: str, taxonomy: Taxonomy) -> str:
-    """``C1 Question ignored``; the bare code if it is of another taxonomy."""
+    """Return code and name, as ``C1 Question ignored``; the bare code if it is of another taxonomy."""
     entry = taxonomy.codes.get(code)
     return code if entry is None else f"{code} {choose_name(entry.name)}"
 
 
 def lookup_code(code: str, taxonomy: Taxonomy) -> Code:
-    """The taxonomy's entry of a code; for a code of another taxonomy a placeholder with any severity."""
+    """Return the taxonomy's entry of a code; a placeholder with any severity if it has none."""
     words = "A code of another taxonomy. Your lead knows what it means."
     return taxonomy.codes.get(code) or Code.model_construct(
         code=code, name=Names.model_construct(en=code, es=code, ru=code), definition=words, test=words,
@@ -95,7 +95,7 @@ def lookup_code(code: str, taxonomy: Taxonomy) -> Code:
 
 
 def severity_title(severity: str, taxonomy: Taxonomy) -> str:
-    """``S2 Major``."""
+    """Return code and name of a severity, as ``S2 Major``."""
     return next(
         (f"{each.code} {choose_name(each.name)}" for each in taxonomy.severities if each.code == severity),
         severity,
@@ -111,8 +111,7 @@ def judged_codes(verdict: Verdict) -> frozenset[str] | None:
 
 
 def coverage_lists(verdict: Verdict, taxonomy: Taxonomy) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the codes that were looked for, by the release or its judge, and those that were not; None if
-    unknown."""
+    """Return the codes that the release or its judge judged, and those that neither did; None if unknown."""
     covered, judge = judged_codes(verdict), verdict.judge
     if covered is None:
         return None
@@ -121,25 +120,25 @@ def coverage_lists(verdict: Verdict, taxonomy: Taxonomy) -> tuple[tuple[str, ...
         searched |= {*judge.codes} - _find_silent(judge)
     if verdict.status == "not_judged":
         searched -= {code for gap in verdict.not_judged for code in gap.codes}
-    looked = tuple(code for code in taxonomy.codes if code in searched)
-    return looked, tuple(code for code in taxonomy.codes if code not in searched)
+    judged = tuple(code for code in taxonomy.codes if code in searched)
+    return judged, tuple(code for code in taxonomy.codes if code not in searched)
 
 
 def no_findings_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
-    """That nothing was found, among which codes, and which were not looked for."""
+    """Say that there are no findings, among how many codes, and which codes were not judged."""
     lists = coverage_lists(verdict, taxonomy)
     if lists is None:
         return _("No findings. It is not known which codes were looked for.")
-    looked, not_looked = lists
-    if not not_looked:
-        return _("No findings among all {n} codes.").format(n=show_number(len(looked)))
+    judged, not_judged = lists
+    if not not_judged:
+        return _("No findings among all {n} codes.").format(n=show_number(len(judged)))
     text = _("No findings among the {n} codes that were looked for; {m} were not: {codes}.")
-    numbers = {"n": show_number(len(looked)), "m": show_number(len(not_looked))}
-    return text.format(**numbers, codes=", ".join(not_looked))
+    numbers = {"n": show_number(len(judged)), "m": show_number(len(not_judged))}
+    return text.format(**numbers, codes=", ".join(not_judged))
 
 
 def quality_text(verdict: Verdict) -> str:
-    """The quality of a scored verdict; a number only if the dialogue was judged as a whole."""
+    """Format the quality of a scored verdict; a number only if the dialogue was judged as a whole."""
     if verdict.quality is None:
         return _("Quality unknown: a part was not judged")
     return _("Quality {n}").format(n=show_number(round(verdict.quality)))
@@ -152,7 +151,7 @@ def _shipped_codes() -> dict[str, frozenset[str]]:
 
 
 def coverage_text(verdict: Verdict | None, code: str) -> str:
-    """Whether the model looked for a code, in a sentence."""
+    """Say in a sentence whether the model judged a code."""
     if verdict is None:
         return _("No model has judged this dialogue.")
     gaps, codes, release = verdict.not_judged, judged_codes(verdict), verdict.release
@@ -172,7 +171,7 @@ def coverage_text(verdict: Verdict | None, code: str) -> str:
 
 
 def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0) -> str:
-    """Say what the model says; `n_proposed` of its findings and `n_suggested` suggestions are part of the
+    """Summarise the verdict; `n_proposed` of its findings and `n_suggested` suggestions are part of the
     task."""
     if verdict is None:
         return _("No model has judged this dialogue.")
@@ -199,18 +198,18 @@ def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0)
         codes = ", ".join(sorted(_find_silent(judge)))
         limits = _("; it says nothing of {codes}").format(codes=codes) if codes else ""
         questions = ngettext("{n} question", "{n} questions", judge.readings + judge.second_looks)
-        asked = _("{name} was asked {questions}").format(name=judge.name, questions=questions)
-        judged = f" {asked}{limits}."
+        text = _("{name} was asked {questions}").format(name=judge.name, questions=questions)
+        judged = f" {text}{limits}."
     return f"{verdict.release}: {findings}{more}{f' ({gap})' if gap else ''}.{judged}"
 
 
 def _find_silent(judge: JudgeRecord) -> set[str]:
-    """The codes that the judge says nothing of."""
+    """Return the codes that the judge says nothing of."""
     return {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}
 
 
 def origin_text(dialogue: Dialogue) -> str:
-    """Whose dialogue it is, and from where and when; empty if the log does not say."""
+    """Return agent, team, channel and time of a dialogue; empty if the log does not say."""
     at = dialogue.started_at
     parts = [
         _("Agent {name}").format(name=dialogue.agent) if dialogue.agent is not None else "",
@@ -222,7 +221,7 @@ def origin_text(dialogue: Dialogue) -> str:
 
 
 def explain_code(code: Code) -> str:
-    """Definition and test of a code, for a place where Markdown is read."""
+    """Return definition, test and examples of a code, as Markdown."""
     return (
         f"**{safe_markdown(code.definition)}**\n\n{safe_markdown(code.test)}\n\n"
         f"{safe_markdown(_('Error:'))} {safe_markdown(code.example)}\n\n"

@@ -176,7 +176,7 @@ def _show_trend(scored: Sequence[coaching.CoachedDialogue], weeks: Period) -> No
 
 def _show_codes(rates: coaching.CodeRates, taxonomy: Taxonomy) -> None:
     st.markdown(f"**{safe_markdown(_('Confirmed errors against the others'))}**")
-    confirmed = {code: k for code, (k, _standing) in rates.own.items() if k}
+    confirmed = {code: k for code, (k, _n_errors) in rates.own.items() if k}
     codes = sorted(confirmed, key=lambda code: (-confirmed[code], code))[:N_CODES]
     if not codes or not rates.own_dialogues:
         st.caption(_("No confirmed error in this period."))
@@ -316,7 +316,7 @@ def _show_note(store: Store, account: Account, note: coaching.Note) -> None:
 
 
 def _show_form(store: Store, account: Account, agent: str, dialogues: Sequence[str]) -> None:
-    """The form for a note. After a note it is another one, so that a second click on the old one sends
+    """Show the form for a note. Its key changes after a note, so that a second click on the old form sends
     nothing."""
     sent: Counter[str] = st.session_state.setdefault(SENT, Counter())
     number = sent[agent]

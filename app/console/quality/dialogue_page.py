@@ -185,7 +185,7 @@ def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
 
 
 Event = tuple[datetime, str, tuple[str, ...]]
-"""Of the timeline: when, what, and lines below it, all as plain text."""
+"""An event of the timeline: time, title, and lines below it, all as plain text."""
 
 
 def _list_events(history: DialogueHistory, taxonomy: Taxonomy) -> list[Event]:

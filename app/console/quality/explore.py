@@ -28,7 +28,7 @@ from dialint.labeling.store.search import Choices, Hit, HitFinding, count, list_
 
 COLOURS: dict[str, Colour] = {"S1": "red", "S2": "orange", "S3": "blue"}
 MARKS = {"confirmed": "✓", "rejected": "✗", "changed": "✎", "added": "+"}
-"""Beside a code, what people decided on the finding."""
+"""The mark beside a code for people's decision on the finding."""
 MAX_CHIPS = 6
 NOTICE = "explore"
 
@@ -72,14 +72,17 @@ def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -
     headings = [_("Time"), _("Dialogue"), _("Agent, team, channel"), _("Findings"), _("Status")]
     headings += [_("Quality"), _("Reviewed score")]
     rows: list[list[Cell]] = []
+    usual = {("status", "scored"), ("review", "none")}
     for hit in hits:
         origin = " · ".join(filter(None, (hit.agent, hit.team, hit.channel))) or "–"
         scores = [
             "–" if each is None else show_number(round(each)) for each in (hit.quality, hit.reviewed_quality)
         ]
         at = show_time(from_ms(hit.at_ms)).removesuffix(" UTC")
+        states = {("status", hit.status), ("review", hit.review), ("appeal", hit.appeal)} - usual
+        titles = [_(title) for field, value, title in STATUSES.values() if (field, value) in states]
         row: list[Cell] = [at, dialogue_cell(hit.dialogue, **place), origin, _chips(hit.findings)]
-        rows.append([*row, _describe_status(hit), *scores])
+        rows.append([*row, ", ".join(titles) or "–", *scores])
         if with_text:
             rows[-1].insert(4, "" if hit.snippet is None else hit.snippet.text)
     show_table([*headings[:4], *([_("Text")] if with_text else []), *headings[4:]], rows)
@@ -99,38 +102,29 @@ def _chips(findings: Sequence[HitFinding]) -> Chips:
     return Chips(tuple(chips))
 
 
-def _describe_status(hit: Hit) -> str:
-    fields = {"status": hit.status, "review": hit.review, "appeal": hit.appeal}
-    unsaid = {"status": "scored", "review": "none", "appeal": "none"}
-    parts = [
-        _(title)
-        for field, value, title in STATUSES.values()
-        if field in fields and fields[field] == value and value != unsaid[field]
-    ]
-    return ", ".join(parts) or "–"
-
-
 def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
     """Send the dialogues of this page to a review project, by one click where there is one."""
     listed = projects.list_projects(store, account.id)
-    found = [each for each, state in listed if each.purpose == "review" and state == "open"]
-    names = [each.id for each in sorted(found, key=lambda each: not each.prelabelled)]
+    suited = [each for each, state in listed if each.purpose == "review" and state == "open"]
+    names = [each.id for each in sorted(suited, key=lambda each: not each.prelabelled)]
     ids = [hit.dialogue for hit in hits]
     label = ngettext("Send {n} dialogue to review", "Send {n} dialogues to review", len(ids))
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="bottom"):
-        project = select(_("Project"), names, "send to", width=220) if len(names) > 1 else None
+        project = next(iter(names), "")
+        if len(names) > 1:
+            project = select(_("Project"), names, "send to", width=220)
+
+        def send() -> None:
+            with report_refusals(NOTICE):
+                new = [NewTask(dialogue=each, why="chosen in Explore") for each in ids]
+                n = tasks.add(store, account.id, project, new)
+                set_notice(NOTICE, "success", f"{ngettext('{n} new task', '{n} new tasks', n)}: {project}")
+
         st.button(
             safe_markdown(label), icon=":material/send:", key="send all", disabled=not ids or not names,
             help=None if names else _("There is no open review project. A lead makes one."),
-            on_click=_send, args=(store, account, ids, project or next(iter(names), "")),
+            on_click=send,
         )  # fmt: skip
-
-
-def _send(store: Store, account: Account, chosen: Sequence[str], project: str) -> None:
-    with report_refusals(NOTICE):
-        new = [NewTask(dialogue=each, why="chosen in Explore") for each in chosen]
-        n = tasks.add(store, account.id, project, new)
-        set_notice(NOTICE, "success", f"{ngettext('{n} new task', '{n} new tasks', n)}: {project}")
 
 
 STATUSES: dict[str, tuple[str, str, str]] = {
@@ -158,7 +152,7 @@ NAMES = (
 )  # fmt: skip
 """Names in the address; ``after`` is the page."""
 FOLDED = frozenset(NAMES) - {"q", "code", "status", "since", "until"}
-"""Those below the others, which are shown when they are asked for, or chosen."""
+"""Filters that are folded below the others unless one is chosen."""
 PREFIX = "explore "
 SEEN = "explore address"
 """Key in session state: the address that the controls show."""
@@ -166,12 +160,12 @@ WIDTH_PX = 168
 
 
 def read_address() -> dict[str, str]:
-    """What the page's address has chosen."""
+    """Return the filters in the page's address, by `NAMES`."""
     return {name: value for name in NAMES if (value := st.query_params.get(name, ""))}
 
 
 def make_search(chosen: Mapping[str, str]) -> Search:
-    """The search of an address; what is no value of a filter is left out."""
+    """Return the search of an address; invalid values are left out."""
     fields: dict[str, Any] = {"text": chosen.get("q", "")[:1000]}
     for name in ("code", "agent", "team", "channel", "release"):
         fields[name] = chosen.get(name, "")[:1000] or None
@@ -240,7 +234,7 @@ def _on_change() -> None:
 
 
 def show_controls(chosen: dict[str, str], choices: Choices, taxonomy: Taxonomy) -> None:
-    """The controls for all filters; a change of one opens another address."""
+    """Show the controls for all filters; a change of one opens another address."""
     _follow_address(chosen)
     st.text_input(
         _("Search the words of dialogues"), key=f"{PREFIX}q", type="search", max_chars=1000,
@@ -291,11 +285,11 @@ def _select(name: str, label: str, values: dict[str, str], width_px: int = WIDTH
 
 
 FROM = "from"
-"""Name in the address of a dialogue: it is a result of Explore."""
+"""Parameter of a dialogue's address: the dialogue is a result of Explore."""
 LIST = "explore list"
 """Key in session state: the page of results that the dialogue is on."""
 MAX_PAGES = 40
-"""Pages that are walked from the first one to find the one before."""
+"""Pages read from the first one on to reach the page before."""
 
 
 @dataclass(frozen=True)
@@ -309,18 +303,18 @@ class ResultPage:
 
     @classmethod
     def load(cls, store: Store, account: Account, chosen: dict[str, str], after: str | None) -> ResultPage:
-        """Search for it."""
+        """Search for the page after the position `after`."""
         results = search(store, account.id, make_search(chosen), after)
         return cls(chosen, after, tuple(hit.dialogue for hit in results.hits), results.after)
 
 
 def make_place(chosen: Mapping[str, str], after: str | None) -> dict[str, str]:
-    """What the address of a dialogue says of the search that it is a result of."""
+    """Return the parameters of a dialogue's address that identify the search it is a result of."""
     return {FROM: "explore", **chosen, **({"after": after} if after else {})}
 
 
 def read_place() -> dict[str, str]:
-    """`make_place` of the page's address; empty if the dialogue was not opened from Explore."""
+    """Return `make_place` of the page's address; empty if the dialogue was not opened from Explore."""
     if st.query_params.get(FROM) != "explore":
         return {}
     return make_place(read_address(), st.query_params.get("after"))

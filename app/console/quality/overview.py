@@ -154,7 +154,7 @@ def _show_strip(
 
 
 def _backlog_text(backlog: Sequence[Spending]) -> str:
-    """How long all answers to come take: at least the time of the projects where that is known."""
+    """Format the time that all answers to come take: at least that of the projects where it is known."""
     minutes = [each.minutes_left for each in backlog if each.minutes_left is not None]
     if len(minutes) == len(backlog):
         return _minutes_text(sum(minutes))
@@ -263,13 +263,13 @@ def _show_agents(agents: dict[str, Partial], address: dict[str, str]) -> None:
     draw_shares(marks, _("Dialogues with an error"), alt, errors / dialogues)
     rows = []
     for name, side in ranked:
-        confirmed, standing, n = agents[name]
-        is_open = ngettext("{n} not decided yet", "{n} not decided yet", standing - confirmed)
+        confirmed, n_errors, n = agents[name]
+        is_open = ngettext("{n} not decided yet", "{n} not decided yet", n_errors - confirmed)
         rows.append(
             (
                 PageLink(name, f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
                 PageLink(show_number(n), explore_address(agent=name, status="scored", **address)),
-                f"{share_text(standing, n)} · {is_open}" if standing > confirmed else share_text(standing, n),
+                f"{share_text(n_errors, n)} · {is_open}" if n_errors > confirmed else share_text(n_errors, n),
                 states[side][0],
             )
         )

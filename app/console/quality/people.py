@@ -41,7 +41,7 @@ from dialint.labeling.store.rater_status import RaterStatus, evaluate_status
 from dialint.labeling.store.records import Account
 
 CACHE_S = 600
-"""How long measured figures are kept: measuring reads every answer."""
+"""Lifetime of measured figures: measuring reads every answer."""
 MEASURING = threading.Lock()
 NICENESS = 10
 SPANS = (30, 90, 0)
@@ -96,8 +96,8 @@ def people_page(store: Store, account: Account) -> None:
 def _measure(
     _store: Store, place: str, actor: str, project: str | None, days: int
 ) -> tuple[datetime, People | None]:
-    """The figures and when they were measured, for one account: the store checks its rights when it measures,
-    and the caller on each run. `place` names the store.
+    """Return the figures and when they were measured, for one account: the store checks its rights when it
+    measures, and the caller on each run. `place` names the store.
 
     A process of its own measures, one at a time and of low priority: 2,000 answers take ten seconds and
     300 MB, which the server would not get back and its other people would wait for (2026-11-26).
@@ -119,9 +119,12 @@ def _show_everybody(people: Sequence[Labeler], accounts: dict[str, Account]) -> 
     rows = []
     for person in choose_rows(people, "people page", PER_PAGE):
         quality, registered = person.overall, accounts.get(person.name)
+        role = "–" if registered is None else role_name(registered.role)
+        if registered is not None and registered.status != "active":
+            role = f"{role}, {status_name(registered.status)}"
         rows.append((
             person.name,
-            "–" if registered is None else _role_text(registered),
+            role,
             show_number(quality.answers),
             _share(quality.agreement), _share(quality.accuracy),
             _format_figure(
@@ -141,16 +144,11 @@ def _show_everybody(people: Sequence[Labeler], accounts: dict[str, Account]) -> 
         st.markdown(paragraph("**Answers**: one for each code"))
 
 
-def _role_text(account: Account) -> str:
-    role = role_name(account.role)
-    return role if account.status == "active" else f"{role}, {status_name(account.status)}"
-
-
 def _format_figure(
     figure: Figure, show: Callable[[float], str], digits: int, first: Callable[[float], str] | None = None,
     between: str = "–",
 ) -> str:  # fmt: skip
-    """A value, which `first` shows, with its interval; a dash where there is none."""
+    """Format a value, by `first` if there is one, with its interval; a dash where there is none."""
     if figure.value is None or figure.low is None or figure.high is None:
         return "–"
     low, high = map(show, round_interval(figure.low, figure.high, digits))
@@ -217,7 +215,7 @@ def _show_codes(people: Sequence[Labeler]) -> None:
 
 
 def _show_rules(statuses: Sequence[RaterStatus]) -> None:
-    """Show what the rules would do; statuses are changed on the Admin page."""
+    """Show the changes of status that the rules suggest; they are made on the Admin page."""
     st.markdown(f"**{safe_markdown(_('Change a status'))}**")
     actions = {"retrain": _("retrain"), "suspend": _("suspend"), "admit": _("reopen")}
     if due := [(each.account, actions[each.does], each.why) for each in statuses if each.does != "keep"]:

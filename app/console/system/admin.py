@@ -1,5 +1,5 @@
 """The Admin page, and its views of accounts (users, their roles and passwords, linked identities) and of
-gold: known answers, of which control tasks are made.
+gold: known answers, from which control tasks are made.
 
 Leads see what they may do; the store decides each time. Only the view that is chosen is computed.
 """
@@ -44,32 +44,31 @@ EMPTY: dict[str, str | bool] = {
 
 
 def show_users(store: Store, account: Account) -> None:
-    """The accounts, and forms to change one or to create one. Leads change labelers only."""
+    """Show the accounts, and forms to change one or to create one. Leads change labelers only."""
     everybody = accounts.list_accounts(store, account.id)
     is_admin = has_permission(account, "administer")
     table, forms = st.columns([7, 5], gap="medium")
     with table:
-        _show_list(everybody)
+        search, role_column = st.columns([3, 2])
+        part = search.text_input(_("Search by name"), max_chars=200, key="users search").strip().lower()
+        roles = {"": _("all roles"), **{each: role_name(each) for each in get_args(AccountRole)}}
+        role = select(_("Role"), roles, "users role", at=role_column)
+        matches = [each for each in everybody if part in each.id.lower() and role in ("", each.role)]
+        rows = [
+            (
+                each.id, role_name(each.role), status_name(each.status), ", ".join(each.skills),
+                each.agent or "",
+            )
+            for each in choose_rows(matches, "users page")
+        ]  # fmt: skip
+        show_table((_("Name"), _("Role"), _("Status"), _("Skills"), _("Agent")), rows)
+        st.caption(safe_markdown(ngettext("{n} account", "{n} accounts", len(matches))))
     changeable = [each for each in everybody if each.id != account.id and (is_admin or each.role == ROLES[0])]
     with forms:
         if changeable:
             _show_change(store, account, changeable, is_admin=is_admin)
         if is_admin:
             _show_create(store, account)
-
-
-def _show_list(everybody: list[Account]) -> None:
-    search, role_column = st.columns([3, 2])
-    part = search.text_input(_("Search by name"), max_chars=200, key="users search").strip().lower()
-    roles = {"": _("all roles"), **{each: role_name(each) for each in get_args(AccountRole)}}
-    role = select(_("Role"), roles, "users role", at=role_column)
-    matches = [each for each in everybody if part in each.id.lower() and role in ("", each.role)]
-    rows = [
-        (each.id, role_name(each.role), status_name(each.status), ", ".join(each.skills), each.agent or "")
-        for each in choose_rows(matches, "users page")
-    ]
-    show_table((_("Name"), _("Role"), _("Status"), _("Skills"), _("Agent")), rows)
-    st.caption(safe_markdown(ngettext("{n} account", "{n} accounts", len(matches))))
 
 
 def _show_change(store: Store, account: Account, others: list[Account], *, is_admin: bool) -> None:
@@ -154,7 +153,7 @@ def _show_create(store: Store, account: Account) -> None:
 
 
 def show_identities(store: Store, account: Account) -> None:
-    """Whether a provider is configured, and which identities may sign in to which accounts."""
+    """Show whether a provider is configured, and which identities may sign in to which accounts."""
     if (provider := os.environ.get(PROVIDER_VARIABLE)) is None:
         st.info(paragraph("No provider is configured"))
     else:
@@ -197,7 +196,7 @@ OPENED = "gold opened"
 
 
 def show_gold(store: Store, account: Account) -> None:
-    """The gold, its doubts, and ways to retire and use it."""
+    """Show the gold, its doubts, and ways to retire and use it."""
     st.caption(
         _("Whoever reads the known answers of a dialogue no longer answers it blind: the store notes it.")
     )

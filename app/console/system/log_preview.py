@@ -1,4 +1,4 @@
-"""What is recognised of a log before it is scored: format, columns, counts, a few masked dialogues, rejects.
+"""Preview of a log before it is scored: format, columns, counts, a few masked dialogues, rejects.
 
 A process of its own reads the log, as that may take minutes and memory and the console has other people to
 serve:
@@ -43,8 +43,8 @@ PREVIEW_PX = 330
 
 @dataclass(frozen=True)
 class LogPreview:
-    """What was recognised, with masked dialogues; the `mapping` is empty where the format needs none.
-    `estimated` records are in the whole log, if `result` is not complete."""
+    """A preview, with masked dialogues; the `mapping` is empty where the format needs none. `estimated` is
+    the number of records of the whole log, if `result` is not complete."""
 
     result: Preview
     mapping: str
@@ -53,7 +53,7 @@ class LogPreview:
 
 @st.cache_data(max_entries=20, show_spinner=False)
 def preview_log(log: str, mapping: str, changed_ns: int) -> LogPreview:
-    """Look at a log; `changed_ns` is when its `mapping` was written, which may be empty.
+    """Preview a log in a process of its own; `changed_ns` is the time of its `mapping`, if it has one.
 
     Raises:
         WorldError: E_PREVIEW, it took too long or the process died.
@@ -74,13 +74,13 @@ def preview_log(log: str, mapping: str, changed_ns: int) -> LogPreview:
 
 
 def preview_job(job: Job) -> LogPreview:
-    """Return what is recognised of a job's log, by its mapping if it has one."""
+    """Preview a job's log, by its mapping if it has one."""
     mapping = str(job.mapping) if job.mapping.exists() else ""
     return preview_log(str(job.log), mapping, job.mapping.stat().st_mtime_ns if mapping else 0)
 
 
 def describe_log(log: str, mapping: str) -> LogPreview:
-    """Look at a log in this process."""
+    """Preview a log in this process."""
     try:
         source, *others = open_logs([log])
         result = preview(source, ReadConfig(mapping=Path(mapping) if mapping else None), N_RECORDS)
@@ -100,7 +100,7 @@ def describe_log(log: str, mapping: str) -> LogPreview:
 
 
 def show_preview(job: Job, seen: LogPreview) -> None:
-    """Show what was recognised of a log; in one sentence, what is wrong with it."""
+    """Show the preview of a log, or one sentence that says what is wrong with it."""
     result = seen.result
     if result.refused is not None:
         code = f" ({result.code})" if result.code else ""

@@ -1,4 +1,4 @@
-"""The view Projects of the Admin page: what is labeled by whom, under which limits, and what it costs."""
+"""The view Projects of the Admin page: queues, limits and costs of projects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PURPOSES: dict[Purpose, str] = {
 
 
 def show_projects(store: Store, account: Account) -> None:
-    """All projects with their queues and what they cost, and forms to create, fill, limit and close one."""
+    """Show all projects with their queues and costs, and forms to create, fill, limit and close one."""
     listed = projects.list_projects(store, account.id)
     purposes, rows = {each: _(name) for each, name in PURPOSES.items()}, []
     for project, state in listed:
@@ -67,7 +67,7 @@ def show_projects(store: Store, account: Account) -> None:
 
 
 def _show_costs(store: Store, account: Account) -> None:
-    """What each project has cost and may still cost."""
+    """Show the cost of each project so far and to come."""
     rows = []
     for name, spent in projects.list_spending(store, account.id).items():
         mean_s = spent.seconds / spent.timed_answers if spent.timed_answers else None
@@ -116,7 +116,12 @@ def _show_one(store: Store, account: Account, listed: dict[str, tuple[Project, s
                         )
                     done(message)
         project, state = listed[name]
-        _show_limits(store, account, project)
+        with st.form(f"limits:{name}", border=False):
+            limits = _limit_fields("limits", project)
+            if st.form_submit_button(_("Save limits")):
+                with attempt(ADMIN) as done:
+                    projects.change_limits(store, account.id, name, **limits)
+                    done(_("The limits of {name} were changed.").format(name=name))
         is_open = state == "open"
         if st.button(
             _("Close the project") if is_open else _("Open the project again"), key="project state",
@@ -128,18 +133,9 @@ def _show_one(store: Store, account: Account, listed: dict[str, tuple[Project, s
                 done(text.format(name=name))
 
 
-def _show_limits(store: Store, account: Account, project: Project) -> None:
-    with st.form(f"limits:{project.id}", border=False):
-        limits = _limit_fields("limits", project)
-        if st.form_submit_button(_("Save limits")):
-            with attempt(ADMIN) as done:
-                projects.change_limits(store, account.id, project.id, **limits)
-                done(_("The limits of {name} were changed.").format(name=project.id))
-
-
 def _limit_fields(key: str, project: Project | None = None) -> dict[str, Any]:
-    """Show the fields of a project's limits, and return the values; a share or day of `project` that is shown
-    as it was stays exact."""
+    """Show the fields of a project's limits, and return the values; an unchanged share or day of `project`
+    stays exact."""
     name = "" if project is None else f":{project.id}"
     before = project or Project(id="new", codes=("C1",))
     columns = (*st.columns(3), *st.columns(2))
@@ -151,13 +147,13 @@ def _limit_fields(key: str, project: Project | None = None) -> dict[str, Any]:
         _("At most"), 1, 99, before.most, key=f"{key} most{name}",
         help=_("Answers that a task may ask for where people disagree."),
     )  # fmt: skip
-    shown = round(100 * (before.fair_share or 0)), round(100 * before.control_share)
+    displayed = round(100 * (before.fair_share or 0)), round(100 * before.control_share)
     fair = columns[2].number_input(
-        _("Fair share, %"), 0, 100, shown[0], key=f"{key} fair{name}",
+        _("Fair share, %"), 0, 100, displayed[0], key=f"{key} fair{name}",
         help=_("The largest share of the answers that one person may give; 0 is without a limit."),
     )  # fmt: skip
     control = columns[3].number_input(
-        _("Control tasks, %"), 0, 100, shown[1], key=f"{key} control{name}",
+        _("Control tasks, %"), 0, 100, displayed[1], key=f"{key} control{name}",
         help=_("Tasks with known answers, mixed into the work."),
     )  # fmt: skip
     before_day = None if before.deadline is None else before.deadline.date()
@@ -166,8 +162,8 @@ def _limit_fields(key: str, project: Project | None = None) -> dict[str, Any]:
     )
     return {
         "overlap": int(overlap), "most": int(most),
-        "fair_share": before.fair_share if fair == shown[0] else fair / 100 or None,
-        "control_share": before.control_share if control == shown[1] else control / 100,
+        "fair_share": before.fair_share if fair == displayed[0] else fair / 100 or None,
+        "control_share": before.control_share if control == displayed[1] else control / 100,
         "deadline": before.deadline if day == before_day else day and datetime.combine(day, END_OF_DAY, UTC),
     }  # fmt: skip
 

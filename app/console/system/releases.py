@@ -58,17 +58,17 @@ class ReleaseReport:
 
     @property
     def measured(self) -> dict[str, Any]:
-        """What was measured of all codes together on dialogues never trained on; empty if nothing was."""
+        """The measurements of all codes together on dialogues never trained on; empty if there are none."""
         on_test: Any = self.info.report.get("test")
         return on_test if isinstance(on_test, dict) else {}
 
     def measurements(self, code: str) -> dict[str, Any]:
-        """What was measured of a code."""
+        """Return the measurements of a code; empty if there are none."""
         measured: dict[str, Any] = self.measured.get("codes", {}).get(code, {})
         return measured
 
     def threshold(self, code: str) -> str:
-        """From which probability on the scan accuses, in words."""
+        """Return the probability from which the scan reports a finding of the code, as text."""
         how = self.info.codes.get(code)
         if how is None:
             return _("not covered")
@@ -77,7 +77,7 @@ class ReleaseReport:
 
 
 def list_releases() -> tuple[list[ReleaseEntry], list[DialintError]]:
-    """The embedded release and those in the registries, and why, for each registry that cannot be read."""
+    """Return the embedded release, those in the registries, and the errors of unreadable registries."""
     entries: list[ReleaseEntry] = []
     problems: list[DialintError] = []
     for kind in KINDS:
@@ -97,7 +97,7 @@ def list_releases() -> tuple[list[ReleaseEntry], list[DialintError]]:
 
 
 def read_report(entry: ReleaseEntry) -> ReleaseReport:
-    """The report of a scan release.
+    """Return the report of a scan release.
 
     Raises:
         DialintError: it is damaged, or gone.
@@ -118,7 +118,7 @@ def _read_report(folder: Path, changed_ns: int) -> ReleaseReport:
 
 
 def read_figure(measured: Mapping[str, Any], name: str) -> tuple[float | None, tuple[float, float] | None]:
-    """Return a measured figure and its 95 % interval, as far as there are."""
+    """Return a measured figure and its 95 % interval; None for each that is missing."""
     low, high = measured.get(f"{name}_95") or (None, None)
     return measured.get(name), None if low is None or high is None else (low, high)
 

@@ -1,6 +1,5 @@
-"""The views Retention and Audit log of the Admin page: dialogues of a customer are found and erased, with a
-proof; who did what.
-"""
+"""The views Retention and Audit log of the Admin page: dialogues of a customer are searched and erased, with
+a proof; the audit log is listed."""
 
 from __future__ import annotations
 
@@ -24,33 +23,48 @@ MAX_ROWS = 50
 
 @dataclass
 class Erasure:
-    """What matches, and the proof of an erasure, changed in place: no newer click comes between the two."""
+    """The matches of a search and the proof of an erasure, replaced together in place."""
 
     matches: list[erasure.DialogueMatch] = field(default_factory=list)
     proof: erasure.Proof | None = None
 
     @staticmethod
     def current() -> Erasure:
-        """The one of this session."""
+        """Return the erasure of this session."""
         current: Erasure = st.session_state.setdefault("erasure", Erasure())
         return current
 
 
 def show_retention(store: Store, account: Account) -> None:
-    """Search, preview, erase, and the erasures so far."""
+    """Show search, preview, erasure, and the erasures so far."""
     search, result = st.columns([5, 7], gap="medium")
     with search:
         _show_search(store, account)
         st.caption(paragraph("Erasing deletes the dialogues"))
     with result:
         current = Erasure.current()
-        if current.proof is not None:
-            _show_proof(current.proof)
+        if (proof := current.proof) is not None:
+            st.markdown(f"**{safe_markdown(_('Proof'))}**")
+            st.caption(safe_markdown(_describe(proof.counts)))
+            st.caption(paragraph("Keep it elsewhere. Its head"))
+            st.code(safe_text(proof.model_dump_json(indent=2)), language="json", height=320)
+            st.button(_("Done"), key="proof read", on_click=setattr, args=(current, "proof", None))
         elif current.matches:
             _show_matches(store, account, current.matches)
         else:
             st.info(_("Find the dialogues of a customer first. Nothing is deleted before you confirm."))
-    _show_past(store, account)
+    if past := erasure.list_erasures(store, account.id, limit=MAX_ROWS):
+        st.markdown(f"**{safe_markdown(_('Erased so far, newest first'))}**")
+        show_table(
+            (_("When"), _("By"), _("Reason"), _("SHA-256 of the id"), _("Deleted")),
+            (
+                (
+                    show_time(from_ms(each.at_ms)), each.account, each.reason,
+                    f"{each.dialogue_sha256[:16]}…", _describe(each.counts),
+                )
+                for each in past
+            ),
+        )  # fmt: skip
 
 
 def _show_search(store: Store, account: Account) -> None:
@@ -124,20 +138,16 @@ def _show_matches(store: Store, account: Account, matches: list[erasure.Dialogue
         )  # fmt: skip
         if st.form_submit_button(_("Erase"), type="primary"):
             with attempt(ADMIN) as done:
-                done(_erase(store, account, names, reason, typed.strip() == word, rewrite))
-
-
-def _erase(
-    store: Store, account: Account, names: list[str], reason: str, confirmed: bool, rewrite: bool
-) -> str:
-    if not confirmed:
-        raise ConfigError("E_CONFIRM", "the words of the confirmation are not right; nothing was erased")
-    current = Erasure.current()
-    current.proof = proof = erasure.erase(store, account.id, names, reason)
-    current.matches = []
-    if rewrite:
-        current.proof = proof.model_copy(update={"scrubbed": erasure.scrub(store, account.id)})
-    return ngettext("{n} dialogue was erased.", "{n} dialogues were erased.", len(names))
+                if typed.strip() != word:
+                    raise ConfigError(
+                        "E_CONFIRM", "the words of the confirmation are not right; nothing was erased"
+                    )
+                current = Erasure.current()
+                current.proof = proof = erasure.erase(store, account.id, names, reason)
+                current.matches = []
+                if rewrite:
+                    current.proof = proof.model_copy(update={"scrubbed": erasure.scrub(store, account.id)})
+                done(ngettext("{n} dialogue was erased.", "{n} dialogues were erased.", len(names)))
 
 
 def _describe(counts: dict[str, int]) -> str:
@@ -151,33 +161,8 @@ def _describe(counts: dict[str, int]) -> str:
     return ", ".join(f"{kinds.get(name, name)}: {show_number(n)}" for name, n in counts.items())
 
 
-def _show_proof(proof: erasure.Proof) -> None:
-    st.markdown(f"**{safe_markdown(_('Proof'))}**")
-    st.caption(safe_markdown(_describe(proof.counts)))
-    st.caption(paragraph("Keep it elsewhere. Its head"))
-    st.code(safe_text(proof.model_dump_json(indent=2)), language="json", height=320)
-    st.button(_("Done"), key="proof read", on_click=setattr, args=(Erasure.current(), "proof", None))
-
-
-def _show_past(store: Store, account: Account) -> None:
-    past = erasure.list_erasures(store, account.id, limit=MAX_ROWS)
-    if not past:
-        return
-    st.markdown(f"**{safe_markdown(_('Erased so far, newest first'))}**")
-    show_table(
-        (_("When"), _("By"), _("Reason"), _("SHA-256 of the id"), _("Deleted")),
-        (
-            (
-                show_time(from_ms(each.at_ms)), each.account, each.reason,
-                f"{each.dialogue_sha256[:16]}…", _describe(each.counts),
-            )
-            for each in past
-        ),
-    )  # fmt: skip
-
-
 def show_audit(store: Store, account: Account) -> None:
-    """Filters and a page of entries."""
+    """Show filters and a page of entries."""
     pages: list[int | None] = st.session_state.setdefault("audit pages", [])
     who, what, since, until = st.columns(4)
     names = ["system", *(each.id for each in accounts.list_accounts(store, account.id))]

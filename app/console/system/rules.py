@@ -111,8 +111,8 @@ def _show_policies(store: Store, account: Account) -> None:
 def show_versions(
     store: Store, account: Account, kind: documents.Kind, name: str, base: str, origin: str
 ) -> None:
-    """The versions of a document, the difference of two, and a way back to one before. They can be compared
-    with `base`, which `origin` describes."""
+    """Show the versions of a document, the difference of two, and a way back to an earlier one. They can be
+    compared with `base`, which `origin` describes."""
     versions = documents.list_versions(store, account.id, kind, name)
     if not versions:
         return

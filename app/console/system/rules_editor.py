@@ -28,7 +28,7 @@ from dialint.labeling.store.records import Account
 
 NOTICE = "rules"
 N_PREVIEWED = 500
-"""How many of the newest verdicts or dialogues a preview reads."""
+"""Number of the newest verdicts or dialogues that a preview reads."""
 MAX_LISTED = 20
 """Dialogues that a preview lists."""
 HEIGHT_PX = 430
@@ -36,7 +36,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def show_taxonomy_editor(store: Store, account: Account, in_use: Taxonomy) -> None:
-    """A table of all codes, and one of the severities; `in_use` is what a change is compared with."""
+    """Show a table of all codes, and one of the severities; a change is compared with `in_use`."""
     number, text = load_newest(store, account, "taxonomy", documents.TAXONOMY)
     base = in_use if text is None else parse_taxonomy(text)
     severities = list(get_args(Severity))
@@ -120,7 +120,7 @@ def show_taxonomy_editor(store: Store, account: Account, in_use: Taxonomy) -> No
 
 
 def merge_categories(base: Taxonomy) -> list[Category]:
-    """Return the packaged categories with the codes of `base` in place of theirs, and those of `base` alone:
+    """Return the packaged categories, with the codes of `base` in place of theirs, and those of `base` alone:
     all codes that may be switched on."""
     merged: dict[str, Category] = {}
     for category in (*load_taxonomy().categories, *base.categories):
@@ -178,8 +178,8 @@ def dump_taxonomy(taxonomy: Taxonomy) -> str:
 def show_policy_editor(
     store: Store, account: Account, name: str, base: str, before: Policy | None, others: Mapping[str, Policy]
 ) -> None:
-    """The text of a policy with what is wrong with it; without a version it starts as `base`. `before` is
-    what is published of it, `others` are the other published policies."""
+    """Show the text of a policy with its errors; without a version it starts as `base`. `before` is the
+    published version, `others` are the other published policies."""
     number, text = load_newest(store, account, "policy", name)
     left, right = st.columns([7, 5], gap="medium")
     with left:
@@ -224,8 +224,8 @@ def _show_saving(
     store: Store, account: Account, kind: documents.Kind, name: str, text: str,
     preview: Callable[[], RulesPreview | PolicyPreview] | None,
 ) -> None:  # fmt: skip
-    """The reason for a text, and the buttons that preview, save and publish it; a text without a `preview` is
-    not valid, and can be saved only."""
+    """Show the reason for a text, and the buttons that preview, save and publish it; a text without a
+    `preview` is not valid, and can be saved only."""
     number, newest = load_newest(store, account, kind, name)
     is_saved = text == newest
     published = documents.load_published(store, account.id, kind).get(name)

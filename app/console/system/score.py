@@ -55,7 +55,7 @@ POLL_S = 1.0
 JOB = "job"
 """The query parameter that says which job is shown."""
 NOTICE = "score"
-"""Of the messages that the page shows once."""
+"""Key of the page's notices."""
 MAX_POLICY_BYTES = 1 << 20
 LANGUAGES = ("en", "de", "es", "fr", "ru", "it", "nl", "pl", "pt", "uk")
 """Of dialogues, to choose from; without a choice the language of each is detected."""
@@ -188,8 +188,18 @@ def show_job(store: Store, account: Account, job: Job) -> None:
             _show_ended(store, account, job, state)
     except DialintError as failed:
         st.error(safe_markdown(explain_as_sentence(failed)))
-    if state not in ACTIVE:
-        _show_removal(store, account, job)
+    if state in ACTIVE:
+        return
+    with st.popover(_("Remove the job")):
+        st.markdown(
+            _("Deletes the log, the results and this entry. What was added to the store stays there.")
+        )
+        if st.button(_("Remove with all files"), key=f"remove:{job.id}"):
+            with attempt(NOTICE) as done:
+                record_job(store, account.id, "remove", job.id)
+                job.remove()
+                st.query_params.clear()
+                done(_("The job and its files were deleted."))
 
 
 def _show_new(store: Store, account: Account, job: Job) -> None:
@@ -314,16 +324,3 @@ def _control(store: Store, account: Account, job: Job, action: Literal["start", 
     with report_refusals(NOTICE):
         record_job(store, account.id, action, job.id)
         job.start() if action == "start" else job.stop()
-
-
-def _show_removal(store: Store, account: Account, job: Job) -> None:
-    with st.popover(_("Remove the job")):
-        st.markdown(
-            _("Deletes the log, the results and this entry. What was added to the store stays there.")
-        )
-        if st.button(_("Remove with all files"), key=f"remove:{job.id}"):
-            with attempt(NOTICE) as done:
-                record_job(store, account.id, "remove", job.id)
-                job.remove()
-                st.query_params.clear()
-                done(_("The job and its files were deleted."))

@@ -123,7 +123,7 @@ def _show_findings(job: Job, counts: dict[str, Any]) -> None:
 
 
 def _find_examples(job: Job, code: str) -> list[tuple[str, Finding]]:
-    """The most probable findings of a code in the first verdicts, with their dialogues."""
+    """Return the most probable findings of a code in the first verdicts, with the ids of their dialogues."""
     with job.out.open("rb") as lines:
         examples = [
             (verdict.dialogue_id, finding)
@@ -192,7 +192,7 @@ def add_to_store(store: Store, actor: str, job: Job, release_name: str | None = 
 
 
 def download_address(job_id: str, name: str) -> str:
-    """The address of a file of a job."""
+    """Return the address of a file of a job."""
     return f"{DOWNLOADS}/score/{job_id}/{name}"
 
 

@@ -40,7 +40,7 @@ class Choice(Record):
 
 
 class Sent(Record):
-    """What was last submitted under the key: a retry must be equal in all parts."""
+    """The content last submitted under the key: a retry must be equal in all parts."""
 
     findings: tuple[Finding, ...]
     seconds: float
@@ -74,7 +74,7 @@ class Answer(Record):
 
     @property
     def has_input(self) -> bool:
-        """Whether the person has entered anything yet."""
+        """True once the person has entered anything."""
         decided = any(choice.state != "open" or choice.proposed is None for choice in self.choices)
         return decided or bool(self.said) or self.sent is not None
 
@@ -117,8 +117,10 @@ def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
             choices.append(choice.model_copy(update={"state": "kept", "finding": match}))
     choices += [Choice(id=f"own-{n}", finding=finding, state="kept") for n, finding in enumerate(own)]
     present = {finding.code for finding in annotation.findings}
-    said = {code: code in present for code in annotation.codes}
-    return Answer(key=uuid4().hex, choices=tuple(choices), said=said, seconds=annotation.seconds or 0.0)
+    return Answer(
+        key=uuid4().hex, choices=tuple(choices), seconds=annotation.seconds or 0.0,
+        said={code: code in present for code in annotation.codes},
+    )  # fmt: skip
 
 
 def _propose(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> tuple[Choice, ...]:
@@ -135,7 +137,7 @@ def _propose(verdict: Verdict | None, codes: Sequence[str], turn: int | None) ->
 
 
 def find_choice(answer: Answer, name: str) -> int | None:
-    """The position of the choice with this id."""
+    """Return the index of the choice with this id."""
     return next((n for n, choice in enumerate(answer.choices) if choice.id == name), None)
 
 
@@ -163,9 +165,8 @@ def add_finding(answer: Answer, finding: Finding, name: str) -> Answer:
     """Add a finding of the person's own; the same one again, or another under its id, changes nothing."""
     if finding in answer.findings or find_choice(answer, name) is not None:
         return answer
-    said = {**answer.said, finding.code: True}
     choices = (*answer.choices, Choice(id=name, finding=finding, state="kept"))
-    return answer.model_copy(update={"choices": choices, "said": said})
+    return answer.model_copy(update={"choices": choices, "said": {**answer.said, finding.code: True}})
 
 
 def set_present(answer: Answer, code: str, present: bool | None) -> Answer:
@@ -179,14 +180,12 @@ def set_present(answer: Answer, code: str, present: bool | None) -> Answer:
             choices.append(choice if choice.suggested else choice.model_copy(update={"state": "kept"}))
         elif choice.proposed is not None:
             choices.append(choice.model_copy(update={"state": "rejected"}))
-    said = {**answer.said, code: present} if present is not None else {**answer.said}
-    if present is None:
-        said.pop(code, None)
-    return answer.model_copy(update={"choices": tuple(choices), "said": said})
+    marks = {name: mark for name, mark in {**answer.said, code: present}.items() if mark is not None}
+    return answer.model_copy(update={"choices": tuple(choices), "said": marks})
 
 
 def seal(answer: Answer) -> Answer:
-    """The answer as it is to be submitted: a retry under its key submits the same seconds."""
+    """Return the answer as it is to be submitted: a retry under its key submits the same seconds."""
     now = Sent(findings=answer.findings, seconds=round(answer.seconds, 1), rejections=answer.rejections)
     if answer.sent is not None and now.model_copy(update={"seconds": answer.sent.seconds}) == answer.sent:
         return answer
@@ -194,7 +193,7 @@ def seal(answer: Answer) -> Answer:
 
 
 def unanswered_codes(answer: Answer, codes: Sequence[str]) -> tuple[str, ...]:
-    """Codes without an answer: neither absent nor with a finding."""
+    """Return the codes without an answer: neither absent nor with a finding."""
     marked = {finding.code for finding in answer.findings}
     return tuple(code for code in codes if code not in marked and (answer.said.get(code) is not False))
 
@@ -231,8 +230,8 @@ def parse_selection(dialogue: Dialogue, only_turn: int | None, raw: Any) -> Sele
 def make_finding(
     dialogue: Dialogue, selection: Selection, code: Code, severity: Severity, masked: MaskedText | None = None
 ) -> Finding:
-    """A person's finding. Personal data in its quote are placeholders; where the selection touches some, the
-    finding covers all of it. `masked` is the turn's masked text; without it the dialogue is masked here."""
+    """Return a person's finding. Its quote is masked; where the selection touches personal data, it covers
+    all of them. `masked` is the turn's masked text; without it the dialogue is masked here."""
     position = next(i for i, turn in enumerate(dialogue.turns) if turn.index == selection.turn)
     start, end = selection.start, selection.end
     if dialogue.turns[position].is_silent_act:
@@ -257,7 +256,7 @@ def make_finding(
 
 REASONS_FILE = Path(__file__).with_name("reject_reasons.yaml")
 MAX_OFFERED = 9
-"""As many as there are digits."""
+"""The number of digit keys."""
 
 
 class RejectReasons(Record):
@@ -270,7 +269,7 @@ class RejectReasons(Record):
 
 @cache
 def load_reasons() -> RejectReasons:
-    """The reasons of the packaged file."""
+    """Return the reasons of the packaged file."""
     reasons = RejectReasons.model_validate(read_document(REASONS_FILE, "E_REASONS").value)
     listed = {*reasons.usual, *(name for group in reasons.groups.values() for name in group)}
     assert listed <= set(reasons.names), "a reason without a name"
@@ -362,10 +361,10 @@ class Batch(Record):
     draft: Annotated[str, Field(max_length=100)]
     events: list[Any]
     message: Any = None
-    """By which Streamlit tells one from the next."""
+    """A number by which Streamlit tells one batch from the next."""
 
     def parse_events(self) -> Iterator[tuple[int, Edit | Act | None]]:
-        """The numbered events, None for those that make no sense."""
+        """Yield the numbered events, None for invalid ones."""
         for event in self.events[:MAX_EVENTS]:
             number = event.get("seq") if isinstance(event, dict) else None
             if type(number) is not int or number < 1 or number > 1 << 40:
@@ -377,7 +376,7 @@ class Batch(Record):
 
 
 def parse_batch(raw: Any) -> Batch | None:
-    """Read what a browser reports; None if it is no log at all."""
+    """Read a report of the browser; None if it is not valid."""
     try:
         return Batch.model_validate(raw)
     except ValidationError:
@@ -385,7 +384,7 @@ def parse_batch(raw: Any) -> Batch | None:
 
 
 def acknowledge(answer: Answer, tab: str, number: int) -> Answer:
-    """The answer with `number` as the tab's last applied event. Of many tabs the newest are remembered."""
+    """Return the answer with `number` as the tab's last applied event, for the newest `MAX_TABS`."""
     others = [(name, seq) for name, seq in answer.applied.items() if name != tab]
     return answer.model_copy(update={"applied": dict([*others[-MAX_TABS + 1 :], (tab, number)])})
 
@@ -426,8 +425,8 @@ def apply_edit(
         return answer
     choice = answer.choices[index]
     if isinstance(event, Remove):
-        left = (*answer.choices[:index], *answer.choices[index + 1 :])
-        return answer.model_copy(update={"choices": left}) if choice.proposed is None else answer
+        others = (*answer.choices[:index], *answer.choices[index + 1 :])
+        return answer.model_copy(update={"choices": others}) if choice.proposed is None else answer
     if choice.proposed is None and event.state != "kept":
         return answer  # one's own is removed, not rejected
     is_as_it_was = choice.proposed is not None and (event.code, event.severity) == (
@@ -437,8 +436,8 @@ def apply_edit(
         return answer
     if (event.code, event.severity) != (choice.finding.code, choice.finding.severity):
         answer = change(answer, index, lookup_code(event.code, taxonomy), event.severity)
-    is_known = event.why in load_reasons().names or event.why == choice.why
-    return decide(answer, index, event.state, event.why if is_known else "")
+    is_reason = event.why in load_reasons().names or event.why == choice.why
+    return decide(answer, index, event.state, event.why if is_reason else "")
 
 
 def _is_allowed(code: str, severity: Severity, codes: Collection[str], taxonomy: Taxonomy) -> bool:

@@ -38,7 +38,7 @@ from dialint.labeling.store.records import Account, Appeal, Outcome, Project
 
 PER_PAGE = 20
 NEW = ""
-"""Of the projects for second reviews: one that is still to be made."""
+"""Stands for a project for second reviews that does not exist yet."""
 
 
 def own_findings_page(store: Store, account: Account) -> None:
@@ -189,15 +189,15 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
     if not has_permission(account, "plan"):
         return
     disputed = {one.code for one in listed}
-    known = projects.list_projects(store, account.id)
+    existing = projects.list_projects(store, account.id)
     suited = [
         each.id
-        for each, state in known
+        for each, state in existing
         if state == "open" and each.purpose == "review" and not each.prelabelled
         and disputed.issubset(each.codes)
     ]  # fmt: skip
-    taken = {each.id for each, _state in known}
-    new = next(name for n in range(1, len(taken) + 2) if (name := f"appeals-{n}") not in taken)
+    used = {each.id for each, _state in existing}
+    new = next(name for n in range(1, len(used) + 2) if (name := f"appeals-{n}") not in used)
     names = {**{each: each for each in suited}, NEW: _("a new project, {name}").format(name=new)}
     with st.form(f"second review:{dispute.appeal.id}"):
         if not dispute.waits_in:
@@ -234,7 +234,7 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
 def _show_answers(
     title: str, answers: Sequence[Annotation], names: Sequence[str], code: str, taxonomy: Taxonomy
 ) -> None:
-    """Show the answers of people, whose `names` are told by numbers only."""
+    """Show the answers of people, by their numbers in `names`."""
     if not answers:
         return
     with st.container(border=True, gap="small"):
@@ -298,7 +298,7 @@ def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: T
 
 
 def _show_decided(store: Store, account: Account, taxonomy: Taxonomy) -> None:
-    """The decided appeals, newest first."""
+    """Show the decided appeals, newest first."""
     pages: list[int] = st.session_state.setdefault(f"decided pages:{account.id}", [])
     listed = appeals.list_decided(store, account.id, pages[-1] if pages else None, PER_PAGE)
     if not listed and not pages:
@@ -320,7 +320,7 @@ def _show_decided(store: Store, account: Account, taxonomy: Taxonomy) -> None:
 
 
 def _show_rates(store: Store, account: Account, taxonomy: Taxonomy) -> None:
-    """How often appeals succeed, by code and by release."""
+    """Show the outcomes of appeals, by code and by release."""
     counted = appeals.count_outcomes(store, account.id)
     if not counted:
         st.info(_("Nobody has appealed yet."))

@@ -123,7 +123,7 @@ MAX_ITEMS = 200
 
 
 def start_form(store: Store, account: Account, taxonomy: Taxonomy) -> None:
-    """A form for a new session: who, which dialogues, which codes."""
+    """Show a form for a new session: members, dialogues, codes."""
     people = [one.id for one in accounts.list_accounts(store, account.id) if has_permission(one, "label")]
     designs: dict[Design, str] = {
         "random": _("at random"), "risk": _("risky ones first"), "uncertain": _("unsure ones first"),
@@ -163,7 +163,7 @@ def start_form(store: Store, account: Account, taxonomy: Taxonomy) -> None:
 
 
 def manage_form(store: Store, account: Account, session: Session) -> None:
-    """Close a session, which shows its results to the members, or open it again."""
+    """Show the button that closes a session, which shows its results to the members, or opens it again."""
 
     def set_state() -> None:
         with report_refusals("calibration"):
@@ -294,13 +294,15 @@ def _show_disputed(
             st.info(_("You have not answered this item, so its dialogue is not shown."))
             return
         dialogue = load_item(store, account.id, session.project.id, one.task)
-        marks = [Mark.of(each, f"{who} {one.code}") for who, found in one.votes.items() for each in found]
+        marks = [
+            Mark.of(each, f"{who} {one.code}") for who, findings in one.votes.items() for each in findings
+        ]
         show_marked_dialogue(dialogue, marks, one.turn, f"disputed:{one.task}:{one.code}:{one.turn}")
 
 
 def _show_note(store: Store, account: Account, name: str) -> None:
-    """The note of the talk. The saved one stands above the field if it differs: it may be newer than what was
-    loaded."""
+    """Show the note of the discussion. The saved one stands above the field if it differs: it may be newer
+    than what was loaded."""
     note = load_note(store, account.id, name)
     st.markdown(f"**{safe_markdown(_('Note of the discussion'))}**")
     if note is not None:

@@ -35,7 +35,7 @@ DEFAULT_PROJECT = "adjudication"
 
 
 def show_queue(store: Store, account: Account, project: str) -> None:
-    """The cases that wait, most costly doubt first, and the button that takes the next one."""
+    """Show the waiting cases, most costly doubt first, and the button that takes the next one."""
     waiting = expert_cases.list_open_cases(store, account.id, project, MAX_LISTED)
     counts = count_tasks(store, account.id, project)["main"]
 
@@ -69,7 +69,7 @@ def show_queue(store: Store, account: Account, project: str) -> None:
 
 
 def show_sending(store: Store, account: Account, into: str | None, taxonomy: Taxonomy) -> None:
-    """Send open questions to experts."""
+    """Show the form that sends open questions to experts."""
     listed = projects.list_projects(store, account.id)
     sources = {each.id: each for each, _state in listed if each.purpose in ("label", "review")}
     source = select(
@@ -104,7 +104,7 @@ SURE = 0.9
 
 
 class Decision(Record):
-    """What a code gets. `start` and `end` bound the evidence of a yes in the case's turn."""
+    """The decision on a code. `start` and `end` bound the evidence of a yes in the case's turn."""
 
     answer: Answer
     severity: Severity | None = None
@@ -136,7 +136,7 @@ class CodeQuestion(NamedTuple):
 
 
 def list_questions(case: ExpertCase) -> tuple[CodeQuestion, ...]:
-    """The codes of a case, open ones first. Of one person the last answer counts."""
+    """Return the codes of a case, open ones first. Of one person the last answer counts."""
     turn = case.task.turn
     labels = {
         label.code: label
@@ -176,21 +176,21 @@ def suggest_decision(
 
 
 def evidence(case: ExpertCase, question: CodeQuestion) -> list[Finding]:
-    """The verdict's findings of the code in the turn, then those of people."""
+    """Return the verdict's findings of the code in the turn, then those of people."""
     by_model = [] if case.verdict is None else [*case.verdict.findings, *case.verdict.suggestions]
     here = [one for one in by_model if (one.code, one.turn) == (question.code, case.task.turn)]
     return here + [finding for one in question.answers for finding in one.findings]
 
 
 def turn_text(case: ExpertCase) -> str:
-    """The text of the turn in question."""
+    """Return the text of the turn in question."""
     return next(each.text for each in case.task.dialogue.turns if each.index == case.task.turn)
 
 
 def load_draft(
     store: Store, actor: str, case: ExpertCase, questions: tuple[CodeQuestion, ...], taxonomy: Taxonomy
 ) -> CaseDraft:
-    """The draft in the store; without one, what all agree on is decided already."""
+    """Return the draft in the store; without one, a draft that has what all agree on."""
     stored = task_view.load_draft(store, actor, draft_name(case), case.task.dialogue.id)
     if stored is not None:
         try:
@@ -206,7 +206,7 @@ def load_draft(
 
 
 def draft_name(case: ExpertCase) -> str:
-    """The draft's name in the store."""
+    """Return the draft's name in the store."""
     return f"case:{case.task.task}"
 
 

@@ -39,9 +39,9 @@ UNSEEN = "\ufffd"
 MAX_HIDDEN_NAMES = 200
 """So many characters of a turn are rendered by their names, more of them as `UNSEEN`."""
 PAGE_TURNS, PAGE_CHARS = 200, 100_000
-"""What a browser renders at once: of a longer dialogue, one page of it."""
+"""The most that a browser renders at once: of a longer dialogue, one page."""
 MAX_CALL_CHARS = 4_000
-"""What is rendered of one call."""
+"""The most that is rendered of one call."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Mark:
 
     @property
     def badge(self) -> dict[str, str]:
-        """What the browser draws of it behind the words, or behind the call."""
+        """The label that the browser draws behind the words, or behind the call."""
         return {"label": self.label, "state": self.state}
 
 
@@ -75,20 +75,20 @@ class TurnSlice:
 
 @cache
 def load_words() -> dict[str, Any]:
-    """The words and the keys of the workspace, of which those of turns are also here."""
+    """Return `workspace.yaml`: the words and the keys of the workspace, and the words of turns."""
     words: dict[str, Any] = read_document(WORDS_FILE, "E_WORDS").value
     return words
 
 
 def translate_words(words: Any) -> Any:
-    """The texts of a part of `load_words` in the language of this page."""
+    """Translate the texts of a part of `load_words` into the language of this page."""
     if isinstance(words, dict):
         return {name: translate_words(each) for name, each in words.items()}
     return _(words)
 
 
 def paginate(dialogue: Dialogue) -> tuple[tuple[TurnSlice, ...], ...]:
-    """The dialogue cut into pages of at most `PAGE_TURNS` and `PAGE_CHARS`."""
+    """Cut the dialogue into pages of at most `PAGE_TURNS` and `PAGE_CHARS`."""
     pages: list[list[TurnSlice]] = [[]]
     room = PAGE_CHARS
     for turn in dialogue.turns:
@@ -107,15 +107,15 @@ def paginate(dialogue: Dialogue) -> tuple[tuple[TurnSlice, ...], ...]:
 
 
 def find_page(pages: Sequence[Sequence[TurnSlice]], turn: int) -> int:
-    """The number of the page on which a turn begins."""
+    """Return the index of the page on which a turn begins."""
     return next((n for n, page in enumerate(pages) for part in page if part.turn == turn), 0)
 
 
 def view_turns(
     dialogue: Dialogue, only_turn: int | None, marks: Sequence[Mark], parts: Sequence[TurnSlice]
 ) -> list[dict[str, Any]]:
-    """The turns of a page, of these `parts`, as the browser renders them. `only_turn`: the only turn that the
-    item is about."""
+    """Return the turns of a page, of these `parts`, as the browser renders them. `only_turn`: the only turn
+    that the item is about."""
     judged = judged_turns(dialogue)
     by_index = {turn.index: turn for turn in dialogue.turns}
     turns = []
@@ -184,7 +184,7 @@ def _component() -> ComponentRenderer:
 
 
 def finding_marks(findings: Sequence[Finding], suggestions: Sequence[Finding] = ()) -> list[Mark]:
-    """A mark for each finding and suggestion, with its number in the list."""
+    """Return a mark for each finding and suggestion, with its number in the list."""
     return [
         Mark.of(each, f"{number} {each.code}", "open" if number <= len(findings) else "suggested")
         for number, each in enumerate((*findings, *suggestions), 1)

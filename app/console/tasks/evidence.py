@@ -1,5 +1,5 @@
-"""What is shown beside a finding as its evidence: the clause of a policy that it says was broken, and the
-sources that the dialogue came with.
+"""Evidence beside a finding: the clause of a policy that it cites, and the sources that came with the
+dialogue.
 
 A finding names its clause in its reason. The clause's text is that of the version that the dialogue was
 scored with, as the verdict records it, else of the published one; a note says which. Where neither is to be
@@ -34,7 +34,7 @@ class PolicyTexts(NamedTuple):
 
     @property
     def displayed(self) -> PublishedText | None:
-        """The version whose clauses are shown."""
+        """The version whose clauses are displayed."""
         return self.scored if self.is_recorded else self.published
 
 
@@ -56,7 +56,7 @@ class Evidence(NamedTuple):
     note: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As the browser gets it: nothing in it is markup, or reverses or hides what is beside it."""
+        """Return it for the browser: nothing in it is markup, or reverses or hides what is beside it."""
         pieces = [{"text": safe_text(text), "marked": marked} for text, marked in self.passages]
         return {"title": safe_text(self.title), "note": safe_text(self.note), "pieces": pieces}
 
@@ -130,26 +130,26 @@ def _list_clauses(name: str, code: str, policy: PolicyTexts) -> Iterator[Evidenc
 
 
 def _describe_version(policy: PolicyTexts) -> str:
-    """Which version of the policy is shown, or why none is, and whether another one is published now."""
-    shown, published = policy.displayed, policy.published
-    if shown is None and not policy.is_recorded:
+    """Say which version of the policy is displayed, or why none is, and which is published now."""
+    displayed, published = policy.displayed, policy.published
+    if displayed is None and not policy.is_recorded:
         return _("This policy is not published here.")
-    if shown is None:
+    if displayed is None:
         return _("This dialogue was scored with rules that are no version of this policy here.")
     if not policy.is_recorded:
         text = _("As published, version {version}; which one the dialogue was scored with is not recorded.")
-        return text.format(version=shown.version)
-    text = _("As scored with, version {version}.").format(version=shown.version)
+        return text.format(version=displayed.version)
+    text = _("As scored with, version {version}.").format(version=displayed.version)
     if published is None:
         return f"{text} {_('No version is published now.')}"
-    if published.version != shown.version:
+    if published.version != displayed.version:
         newer = _("Version {version} is published now.").format(version=published.version)
         return f"{text} {newer}"
     return text
 
 
 def _list_parsed(policy: PolicyTexts) -> Sequence[Clause]:
-    """The clauses of the version that is shown; none without one, or of one by rules of before."""
+    """Return the clauses of the displayed version; none without one, or if it follows earlier rules."""
     parsed = None if policy.displayed is None else _parse(policy.displayed.text)
     return () if parsed is None else parsed.clauses
 
@@ -177,7 +177,7 @@ def _list_sources(dialogue: Dialogue, finding: Finding) -> Iterator[Evidence]:
 
 
 def describe_source(number: int, source: str, passage: str = "") -> Evidence:
-    """A source of the dialogue, the `number`-th from 1, with a passage of it marked."""
+    """Return a source of the dialogue, the `number`-th from 1, with a passage of it marked."""
     before, marked, after = source.partition(passage) if passage else (source, "", "")
     parts = ((before, False), (marked, True), (after, False))
     note = "" if " " in source.strip() else _("The log has only the name of this source.")

@@ -144,7 +144,7 @@ def _reopen_review(store: Store, actor: str, last: Annotation) -> tuple[Item, An
 
 
 def _load_draft(store: Store, actor: str, item: Item, fresh: Answer) -> tuple[Answer, bool]:
-    """The draft in the store, or `fresh`, which is stored at once: its key must outlive this process."""
+    """Return the stored draft, or `fresh`, which is stored at once: its key must outlive this process."""
     draft = task_view.load_draft(store, actor, item.name, item.stored or item.dialogue.id)
     if draft is not None and (answer := _parse_draft(draft)) is not None:
         return answer, True

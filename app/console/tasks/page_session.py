@@ -21,7 +21,6 @@ from dialint.app.console.tasks import items
 from dialint.app.console.tasks.answer import (
     Act,
     Answer,
-    Batch,
     Selection,
     acknowledge,
     apply_edit,
@@ -53,21 +52,21 @@ from dialint.labeling.store.task_view import count_waiting
 AWAY_S = 120.0
 """A pause between two clicks counts as work up to here."""
 COUNTED_S = 60.0
-"""The length of the queue is counted anew after this long."""
+"""Seconds after which the length of the queue is counted anew."""
 
 
 @dataclass
 class PageSession:
-    """State of one page. On a `blind` page nothing is shown of what others say of the item."""
+    """State of one page. A `blind` page shows nothing of what others say of the item."""
 
     store: Store
     account: Account
     blind: bool
     preferences: Preferences = field(default_factory=Preferences)
     project: str | None = None
-    """What an answer in the project is paid; none on Review, which has no counter."""
+    """The project whose queue is worked on."""
     started: bool = False
-    """Whether tasks are claimed: opening a page takes no work from others."""
+    """True once tasks are claimed: opening a page takes no work from others."""
     item: Item | None = None
     answer: Answer | None = None
     conflict: EditConflict | None = None
@@ -75,24 +74,24 @@ class PageSession:
     """A training task that was answered, until the person has read its solution."""
     notices: list[tuple[str, str]] = field(default_factory=list)
     clicked_s: float = 0.0
-    """When the item was opened, or last worked on, by the server's clock."""
+    """The time when the item was opened, or last worked on, by the server's clock."""
     renewed_s: float = 0.0
     pages: tuple[tuple[TurnSlice, ...], ...] = ((),)
     page: int = 0
     """The visible page of a long dialogue."""
     adding: bool = False
-    """Whether the person came from the page of the dialogue to add an error."""
+    """True if the person came from the page of the dialogue to add an error."""
     selected: Selection | None = None
     """The words that were selected there for it."""
     back: dict[str, str] | None = None
-    """What the address said of the dialogue that the person came from to review it."""
+    """The address of the dialogue that the person came from to review it."""
     n_items: int = 0
     """Items opened so far, by which the browser tells one from the next: a task's number or a dialogue's id
     would be in the page, where a labeler could tell control tasks by it."""
     durations: list[float] = field(default_factory=list)
     """Seconds of the answers of this sitting, which only the person sees."""
     waiting: tuple[float, int] | None = None
-    """When the queue was counted, and its length."""
+    """The time when the queue was counted, and its length."""
     lock: AbstractContextManager[Any] = field(default_factory=threading.RLock, repr=False, compare=False)
     """Held while what the browser reports is applied: Streamlit runs the page for the next report while the
     run before may still be at work."""
@@ -187,7 +186,7 @@ def open_session(
 
 
 def list_open(store: Store, account: Account, purposes: tuple[Purpose, ...]) -> list[Project]:
-    """The open projects of these purposes in which the account takes part."""
+    """Return the open projects of these purposes in which the account takes part."""
     return [
         project
         for project, state in projects.list_projects(store, account.id)
@@ -223,7 +222,7 @@ def _claim(session: PageSession, project: Project) -> None:
 
 
 def count_queue(session: PageSession) -> int:
-    """How many tasks wait for the person in the queue, beside the one in hand."""
+    """Return how many tasks wait for the person in the queue, beside the current one."""
     now = time.monotonic()
     if session.waiting is None or now - session.waiting[0] > COUNTED_S:
         session.waiting = (now, count_waiting(session.store, session.account.id, session.project or ""))
@@ -231,7 +230,7 @@ def count_queue(session: PageSession) -> int:
 
 
 def show_projects(session: PageSession, purposes: tuple[Purpose, ...]) -> None:
-    """A choice of open projects, where there are several."""
+    """Show a choice of open projects, where there are several."""
     names = [project.id for project in list_open(session.store, session.account, purposes)]
     if len(names) < 2 or session.project not in names:
         return
@@ -253,50 +252,47 @@ def _leave_project(session: PageSession) -> None:
 
 
 def receive(session: PageSession, raw: Any) -> None:
-    """Apply what the browser reports: edits and actions on the current draft that were not applied before.
-    The draft is stored once for all of them. What belongs to another draft is passed over: the click before
-    has answered that item, or it is open elsewhere. It is done as a whole even if a newer run replaces this
-    one, so that no action is acknowledged and not taken."""
+    """Apply the browser's report: edits and actions on the current draft that were not applied before. The
+    draft is stored once for all of them. What belongs to another draft is skipped: the click before has
+    answered that item, or it is open elsewhere. Runs as a whole even if a newer run replaces this one, so
+    that no action is acknowledged and not taken."""
     batch = parse_batch(raw)
-    if batch is not None:
-        with hold_language(), session.lock:
-            _apply(session, batch)
-
-
-def _apply(session: PageSession, batch: Batch) -> None:
-    item, answer = session.item, session.answer
-    if item is None or answer is None or batch.draft != answer.key or session.conflict:
+    if batch is None:
         return
-    before = answer
-    taxonomy = load_taxonomy()
-    events = [each for each in batch.parse_events() if each[0] > answer.applied.get(batch.tab, 0)]
-    if events:
-        session.notices = []
-        session.adding = False  # it has begun: a page that is drawn anew does not ask for the words again
-    for number, event in events:
-        answer = acknowledge(answer, batch.tab, number)
-        if isinstance(event, Act):
-            session.answer = answer
-            if event.kind in ("stop", "reopen"):  # which leave the draft behind: first what came with them
-                session.answer = _add_seconds(session, answer)
-                if not _store_draft(session, item):
+    with hold_language(), session.lock:
+        item, answer = session.item, session.answer
+        if item is None or answer is None or batch.draft != answer.key or session.conflict:
+            return
+        before = answer
+        taxonomy = load_taxonomy()
+        events = [each for each in batch.parse_events() if each[0] > answer.applied.get(batch.tab, 0)]
+        if events:
+            session.notices = []
+            session.adding = False  # it has begun: a page that is drawn anew does not ask for the words again
+        for number, event in events:
+            answer = acknowledge(answer, batch.tab, number)
+            if isinstance(event, Act):
+                session.answer = answer
+                if event.kind in ("stop", "reopen"):  # which leave the draft: it is stored first
+                    session.answer = _add_seconds(session, answer)
+                    if not _store_draft(session, item):
+                        return
+                _act(session, item, event)
+                if session.item is not item or session.answer is None or session.conflict:
                     return
-            _act(session, item, event)
-            if session.item is not item or session.answer is None or session.conflict:
-                return
-            answer = session.answer
-        elif event is not None:
-            answer = apply_edit(
-                answer, event, item.dialogue, item.codes, item.turn, taxonomy,
-                lambda turn: items.masked_turn(session.store, item, turn),
-            )  # fmt: skip
-    if answer != before:
-        session.answer = _add_seconds(session, answer)
-        _store_draft(session, item)
+                answer = session.answer
+            elif event is not None:
+                answer = apply_edit(
+                    answer, event, item.dialogue, item.codes, item.turn, taxonomy,
+                    lambda turn: items.masked_turn(session.store, item, turn),
+                )  # fmt: skip
+        if answer != before:
+            session.answer = _add_seconds(session, answer)
+            _store_draft(session, item)
 
 
 def _store_draft(session: PageSession, item: Item) -> bool:
-    """Store the draft, and renew the lease now and then; False if that was refused, and said so."""
+    """Store the draft, and renew the lease now and then. Returns whether the store accepted both."""
     assert session.answer is not None
     with session.report_refusals():
         items.save_draft(session.store, session.account.id, item, session.answer)
@@ -309,7 +305,7 @@ def _store_draft(session: PageSession, item: Item) -> bool:
 
 
 def _add_seconds(session: PageSession, answer: Answer) -> Answer:
-    """The answer with the seconds since the last click, at most `AWAY_S`: the rest was spent elsewhere."""
+    """Return the answer with the seconds since the last click, of which at most `AWAY_S` are work."""
     before, session.clicked_s = session.clicked_s, time.monotonic()
     return answer.model_copy(update={"seconds": answer.seconds + min(session.clicked_s - before, AWAY_S)})
 

@@ -116,7 +116,7 @@ def _show_side(who: str, findings: Sequence[Finding], others: Sequence[Finding])
     def place(finding: Finding) -> tuple[object, ...]:
         return finding.turn, finding.code, finding.severity, finding.start, finding.end
 
-    taxonomy, known = load_taxonomy(), {place(each) for each in others}
+    taxonomy, other_places = load_taxonomy(), {place(each) for each in others}
     st.markdown(f"**{safe_markdown(who)}**")
     if not findings:
         st.text(_("Nothing wrong here."))
@@ -129,7 +129,7 @@ def _show_side(who: str, findings: Sequence[Finding], others: Sequence[Finding])
             )
             st.markdown(safe_markdown(" · ".join(facts)))
             st.text(safe_text(f"“{finding.quote}”"))
-            if place(finding) not in known:
+            if place(finding) not in other_places:
                 st.caption(_("not in the other answer"))
 
 
@@ -215,7 +215,7 @@ def _show_solution(session: PageSession) -> None:
 
 
 def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, waiting: str) -> None:
-    """Show it. `label` is the button's, `waiting` the line with the queue's length."""
+    """Show the way into a queue. `label` is the button's, `waiting` the line with the queue's length."""
     _show_notices(session)
 
     def start() -> None:

@@ -45,7 +45,7 @@ N_EXPANDED = 2
 
 
 ChoiceEvidence = Mapping[str, tuple[Evidence, ...]]
-"""What stands beside each finding, by the id of its choice. Derived once for each run of the page."""
+"""The evidence of each finding, by the id of its choice. Derived once for each run of the page."""
 
 
 def show_workspace(
@@ -69,7 +69,7 @@ def show_workspace(
 
 
 def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
-    """What stays while the page of the item's dialogue is visible."""
+    """Return what does not change while the page of the item's dialogue is visible."""
     item, answer = session.in_hand
     taxonomy, words = load_taxonomy(), load_words()
     texts = words["texts"]
@@ -99,7 +99,7 @@ def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
 
 
 def _reasons_and_probabilities(session: PageSession, item: Item, answer: Answer) -> dict[str, Any]:
-    """The reasons for a rejection by code, and the model's probabilities on the visible turns."""
+    """Return the reasons for a rejection by code, and the model's probabilities on the visible turns."""
     codes = {choice.proposed.code for choice in answer.choices if choice.proposed is not None}
     visible = {part.turn for part in session.pages[session.page]}
     probabilities = {} if item.verdict is None or item.blind else item.verdict.probabilities or {}
@@ -135,8 +135,8 @@ def _describe_code(item: Item, code: str, mode: Mode, taxonomy: Taxonomy) -> dic
 
 
 def _evidence_and_context(session: PageSession, item: Item, evidence: ChoiceEvidence) -> dict[str, Any]:
-    """The evidence by its id, and what of it is folded above the first turn: documents and the policy's
-    name."""
+    """Return the evidence by its id, and the part that is folded above the first turn: documents and the
+    policy's name."""
     dialogue = item.dialogue
     context = [describe_source(number, source) for number, source in enumerate(dialogue.sources, 1)]
     if dialogue.policy:
@@ -163,7 +163,7 @@ def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
 
 
 def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
-    """What changes with each event."""
+    """Return what changes with each event."""
     item, answer = session.in_hand
     turns = {choice.finding.turn for choice in answer.choices}
     n_pages, here, page_text = len(session.pages), session.pages[session.page], ""
@@ -254,6 +254,6 @@ def _workspace() -> ComponentRenderer:
 
 @cache
 def _book() -> ComponentRenderer:
-    """Hands the book to the workspace: Streamlit sends an element that did not change as a reference only."""
+    """Send the book to the workspace: Streamlit sends an element that did not change as a reference only."""
     script = Path(__file__).with_name("book.js").read_text(encoding="utf-8")
     return st.components.v2.component("dialint.book", html="<span></span>", js=script, isolate_styles=False)
