@@ -98,10 +98,10 @@ def _name_document(title: str) -> None:
 def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]]:
     """Return the pages by section; those that are not open to the account say so at their addresses."""
     sections: dict[str, list[StreamlitPage]] = {}
-    pages, closed = {}, partial(st.info, _("This page is not open to your role."))
+    pages = {}
     for address, entry in load_pages().items():
         is_open = entry.is_open_to(account)
-        show = partial(entry.show, store, account) if is_open else closed
+        show = partial(entry.show, store, account) if is_open else _closed_page
         pages[address] = _page(show, entry, is_hidden=entry.is_hidden or not is_open)
         sections.setdefault(_(entry.section), []).append(pages[address])
     lead_on = partial(st.switch_page, pages[start_page(account).address])
@@ -128,6 +128,10 @@ def _show_account(store: Store, account: Account) -> None:
 
     select(_("Language"), LANGUAGES, "language choice", usual=current_language(), on_change=choose_language)
     st.button(_("Sign out"), key="sign out", type="tertiary", on_click=sign_out)
+
+
+def _closed_page() -> None:
+    st.info(_("This page is not open to your role."))
 
 
 if __name__ == "__main__":

@@ -138,16 +138,20 @@ def _show_matches(store: Store, account: Account, matches: list[erasure.Dialogue
         )  # fmt: skip
         if st.form_submit_button(_("Erase"), type="primary"):
             with attempt(ADMIN) as done:
-                if typed.strip() != word:
-                    raise ConfigError(
-                        "E_CONFIRM", "the words of the confirmation are not right; nothing was erased"
-                    )
-                current = Erasure.current()
-                current.proof = proof = erasure.erase(store, account.id, names, reason)
-                current.matches = []
-                if rewrite:
-                    current.proof = proof.model_copy(update={"scrubbed": erasure.scrub(store, account.id)})
-                done(ngettext("{n} dialogue was erased.", "{n} dialogues were erased.", len(names)))
+                done(_erase(store, account, names, reason, typed.strip() == word, rewrite))
+
+
+def _erase(
+    store: Store, account: Account, names: list[str], reason: str, confirmed: bool, rewrite: bool
+) -> str:
+    if not confirmed:
+        raise ConfigError("E_CONFIRM", "the words of the confirmation are not right; nothing was erased")
+    current = Erasure.current()
+    current.proof = proof = erasure.erase(store, account.id, names, reason)
+    current.matches = []
+    if rewrite:
+        current.proof = proof.model_copy(update={"scrubbed": erasure.scrub(store, account.id)})
+    return ngettext("{n} dialogue was erased.", "{n} dialogues were erased.", len(names))
 
 
 def _describe(counts: dict[str, int]) -> str:
