@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import streamlit as st
 from console_client import ConsoleClient, address_of, find_browser
-from console_records import GIVEN, PASSWORD, add_account, make_dialogue, make_finding, make_verdict
+from console_records import ONE_TIME, PASSWORD, add_account, make_dialogue, make_finding, make_verdict
 from patience import WAIT_MS, WAIT_S, wait_for
 from playwright.sync_api import sync_playwright
 from streamlit.components.v2 import manifest_scanner
@@ -60,8 +60,8 @@ def populate(place: str) -> None:
     """`d1` has one finding and the lower priority; `d2` two. `d3` and `hostile` are to be labeled blind."""
     upgrade(place)
     with Store.open(place) as store:
-        accounts.create_first(store, "ada", GIVEN)
-        authentication.choose_password(store, "ada", GIVEN, PASSWORD)
+        accounts.create_first(store, "ada", ONE_TIME)
+        authentication.choose_password(store, "ada", ONE_TIME, PASSWORD)
         for name, role in PEOPLE.items():
             add_account(store, name, role)
         texts = ("Where is my parcel?", "Anything else?", "My parcel!")
@@ -153,8 +153,8 @@ class Page:
 
     def go(self, title: str) -> "Page":
         """Choose a page in the navigation."""
-        known = self.test._registered_pages.items()
-        self.test._page_hash = next(key for key, info in known if info["page_name"] == title)
+        pages = self.test._registered_pages.items()
+        self.test._page_hash = next(key for key, info in pages if info["page_name"] == title)
         return self.run()
 
     def fill(self, **values: str) -> "Page":
@@ -176,10 +176,10 @@ class Page:
         return self.press(next(label for label in self.labels if label.startswith("Start ")))
 
     def send(self, name: str, *events: dict[str, Any], tab: str = "tab") -> "Page":
-        """What the workspace in the browser reports, and the run of the page that follows."""
+        """Send events of the workspace in the browser, and run the page."""
         session = self.session(name)
-        known = session.answer.applied.get(tab, 0)
-        numbered = [{"seq": known + n, **event} for n, event in enumerate(events, 1)]
+        last = session.answer.applied.get(tab, 0)
+        numbered = [{"seq": last + n, **event} for n, event in enumerate(events, 1)]
         receive(session, {"tab": tab, "draft": session.answer.key, "events": numbered})
         return self.run()
 
@@ -211,12 +211,12 @@ class Page:
         return self.send("label", {"kind": "say", "code": code, "present": present})
 
     def workspace(self) -> dict[str, Any]:
-        """What the browser gets: the book, and the state over it."""
-        shown: dict[str, Any] = {}
+        """Return the data of the browser's workspace: the book, and the state over it."""
+        visible: dict[str, Any] = {}
         for each in self.test.get("bidi_component"):
             data = json.loads(each.proto.json)
-            shown |= data["book"] if "book" in data and "name" in data else data
-        return shown
+            visible |= data["book"] if "book" in data and "name" in data else data
+        return visible
 
     @property
     def labels(self) -> list[str]:
@@ -224,23 +224,23 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The words, without the escapes that Markdown takes away."""
+        """The words, without the escapes of Markdown."""
         return self.words.replace("\\", "").replace("\u2060", "")
 
     @property
     def words(self) -> str:
-        """All that can be read but for the dialogue itself."""
+        """All words on the page but for the dialogue itself."""
         kinds = (
             "markdown", "caption", "text", "info", "success", "warning", "error", "title", "subheader", "code",
         )  # fmt: skip
         lines = [str(each.value) for kind in kinds for each in self.test.get(kind)]
-        shown = self.workspace()
-        lines += [shown.get(name, "") for name in ("title", "origin", "summary", "own")]
-        lines += [text for _, text in shown.get("notices", ())]
-        lines.append(shown.get("fixed", {}).get("instructions", ""))
-        for choice in shown.get("choices", ()):
+        visible = self.workspace()
+        lines += [visible.get(name, "") for name in ("title", "origin", "summary", "own")]
+        lines += [text for _, text in visible.get("notices", ())]
+        lines.append(visible.get("fixed", {}).get("instructions", ""))
+        for choice in visible.get("choices", ()):
             lines += [str(choice.get(name, "")) for name in ("quote", "reason", "source", "p_text")]
-        lines += [code["test"] for code in shown.get("codes", ()) if shown["mode"] == "label"]
+        lines += [code["test"] for code in visible.get("codes", ()) if visible["mode"] == "label"]
         return "\n".join(lines)
 
     def session(self, name: str) -> Any:
@@ -277,12 +277,12 @@ def open_page(
 
 @pytest.fixture
 def saved(store: Store) -> Callable[[], list[dict[str, Any]]]:
-    """All annotations, oldest first; `said` is the findings as (turn, code, severity, start, end)."""
+    """All annotations, oldest first; `marks` are the findings as (turn, code, severity, start, end)."""
 
     def read() -> list[dict[str, Any]]:
         newest_last = annotation_rows.select().order_by(annotation_rows.c.id)
-        found = store.read(lambda transaction: list(transaction.run(newest_last).mappings()))
-        return [{**row, "said": [_value(each) for each in json.loads(row["findings"])]} for row in found]
+        rows = store.read(lambda transaction: list(transaction.run(newest_last).mappings()))
+        return [{**row, "marks": [_value(each) for each in json.loads(row["findings"])]} for row in rows]
 
     return read
 
@@ -443,7 +443,7 @@ def page_of(context: Any, server: Server) -> Iterator[Callable[..., Any]]:
 
 @dataclass
 class Browser:
-    """What a browser keeps of the cookies: their hashes."""
+    """The hashes of a browser's two cookies."""
 
     browser: str = field(default_factory=lambda: secrets.token_hex(32))
     session: str = ""
@@ -454,8 +454,8 @@ class Browser:
     def exchange(self, ticket: str) -> None:
         """As the page's script and the route do it, and the page that loads again."""
         SESSIONS.end(self.session)
-        begun = SESSIONS.redeem(ticket, self.browser)
-        self.session = hash_secret(SESSIONS.begin(begun)) if begun else ""
+        session = SESSIONS.redeem(ticket, self.browser)
+        self.session = hash_secret(SESSIONS.begin(session)) if session else ""
         st.session_state.clear()
         st.rerun()
 

@@ -8,12 +8,12 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, AccountRole, NewTask
 
 PASSWORD = "a long enough one"
-GIVEN = "once-for the first time"
+ONE_TIME = "once-for the first time"
 IDLE = """() => {
   const work = document.querySelector(".dialint-work")?.work;
   return work && work.data && !work.draft.pending.length && !work.draft.busy;
 }"""
-"""Whether the server has acknowledged all that was done in the workspace."""
+"""True once the server has acknowledged all edits of the workspace."""
 SELECT = """([turn, words]) => {
   const text = document.querySelector(`[data-turn="${turn}"] .dialint-text`);
   const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
@@ -30,8 +30,8 @@ SELECT = """([turn, words]) => {
 
 def add_account(store: Store, name: str, role: AccountRole, **more: Any) -> None:
     """An account with the password of all."""
-    accounts.create(store, "ada", Account(id=name, role=role, **more), GIVEN)
-    authentication.choose_password(store, name, GIVEN, PASSWORD)
+    accounts.create(store, "ada", Account(id=name, role=role, **more), ONE_TIME)
+    authentication.choose_password(store, name, ONE_TIME, PASSWORD)
 
 
 def make_dialogue(name: str, *texts: str, **more: Any) -> Dialogue:

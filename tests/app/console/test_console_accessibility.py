@@ -17,10 +17,10 @@ Settle = Callable[[Any], None]
 
 
 def violations(page: Any) -> list[str]:
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    results = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         f"{each['id']} ({each['impact']}, {len(each['nodes'])}): {each['nodes'][0]['html'][:200]}"
-        for each in found
+        for each in results
         if each["impact"] in ("serious", "critical")
     ]
 

@@ -189,7 +189,7 @@ def test_a_flood_of_wrong_passwords(
     assert tries.admit("rob", OWNER) == 0
 
 
-def test_an_unknown_name_costs_one_hash_like_a_known_one(store: Store, hasher: type[CountingHasher]) -> None:
+def test_an_unknown_name_costs_one_hash_as_others_do(store: Store, hasher: type[CountingHasher]) -> None:
     for total, name in enumerate(("nobody", "rob"), 1):
         with pytest.raises(NotAllowed):
             authentication.sign_in(store, name, "wrong")
@@ -200,7 +200,7 @@ def test_an_unknown_name_costs_one_hash_like_a_known_one(store: Store, hasher: t
     )
 
 
-def test_a_server_that_hashes_enough_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_at_its_hashing_limit_refuses(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(authentication, "HASH_WAIT_S", 0.01)
     monkeypatch.setattr(authentication, "_HASHING", threading.BoundedSemaphore(1))
     with authentication._limit_concurrency(), pytest.raises(Exception, match="E_BUSY"):
@@ -250,7 +250,8 @@ def ask(
     scheme: str = "http",
     **headers: str,
 ) -> tuple[int, dict[str, list[str]], dict[str, list[str]] | None]:
-    """What the guard answers: status, headers, and the headers that Streamlit got, if it was asked."""
+    """Return status and headers of the middleware's answer, and the headers that reached Streamlit, if
+    any."""
     reached: list[dict[str, list[str]]] = []
     sent: list[Any] = []
 
@@ -268,8 +269,8 @@ def ask(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    given = {"host": "127.0.0.1:8501", **{name.replace("_", "-"): of for name, of in headers.items()}}
-    raw = [(name.encode(), of.encode()) for name, of in given.items() if of]
+    sent_headers = {"host": "127.0.0.1:8501", **{name.replace("_", "-"): of for name, of in headers.items()}}
+    raw = [(name.encode(), of.encode()) for name, of in sent_headers.items() if of]
     scope = {"type": kind, "path": path, "method": method, "scheme": scheme, "headers": raw}
     asyncio.run(SecurityMiddleware(behind, hosts, *filter(None, [may_upload]))(scope, receive, send))
     first = sent[0]
@@ -278,10 +279,10 @@ def ask(
 
 
 def _by_name(pairs: Any) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for name, value in pairs:
-        found.setdefault(name.decode().lower(), []).append(value.decode())
-    return found
+        values.setdefault(name.decode().lower(), []).append(value.decode())
+    return values
 
 
 @pytest.mark.parametrize(
@@ -302,19 +303,19 @@ def test_only_what_the_console_needs_is_reached(path: str, method: str, status: 
 
 
 @pytest.mark.parametrize(
-    ("host", "known"),
+    ("host", "is_own"),
     [
         ("localhost:8501", True), ("[::1]:8501", True), ("console.test", True), ("CONSOLE.TEST:443", True),
         ("evil.test", False), ("", False), ("console.test.evil.test", False), ("127.0.0.1@evil.test", False),
         ("console.test/x", False), ("console.test:port", False),
     ],
 )  # fmt: skip
-def test_other_names_than_ours_are_refused(host: str, known: bool) -> None:
-    assert ask(host=host, hosts=("console.test",))[0] == (200 if known else 421)
+def test_other_names_than_ours_are_refused(host: str, is_own: bool) -> None:
+    assert ask(host=host, hosts=("console.test",))[0] == (200 if is_own else 421)
     assert ask("/_stcore/health", host=host)[0] == 200
     pair = {"host": host, "origin": f"http://{host}", "cookie": OWN}
     assert ask("/_stcore/stream", kind="websocket", hosts=("console.test",), **pair)[0] == (
-        101 if known else 403
+        101 if is_own else 403
     )
 
 
@@ -367,8 +368,8 @@ def test_only_a_leads_own_page_uploads(path: str, method: str, headers: dict[str
     async def is_lead(session: str) -> bool:
         return session == hash_secret(SECRET)
 
-    given = {**OWN_PAGE, **headers}
-    answered, _, reached = ask(path, method, hosts=("console.test",), may_upload=is_lead, **given)  # type: ignore[arg-type]
+    all_headers = {**OWN_PAGE, **headers}
+    answered, _, reached = ask(path, method, hosts=("console.test",), may_upload=is_lead, **all_headers)  # type: ignore[arg-type]
     assert answered == status
     assert (reached is not None) is (status == 200)
 
@@ -384,8 +385,8 @@ def test_each_browser_gets_a_cookie_and_keeps_it(scheme: str, name: str) -> None
     assert ("; Secure" in made) is (scheme == "https")
     assert "Domain" not in made
     assert ask(scheme=scheme)[1]["set-cookie"] != [made]
-    (kept,) = ask(scheme=scheme, cookie=f"{name}={VALUE}")[1]["set-cookie"]
-    assert f"{name}={VALUE};" in kept
+    (again,) = ask(scheme=scheme, cookie=f"{name}={VALUE}")[1]["set-cookie"]
+    assert f"{name}={VALUE};" in again
     other = "dialint_browser" if scheme == "https" else "__Host-dialint_browser"
     for forged in (f"{name}=mine", f"{other}={VALUE}", f"{name}={VALUE}; {name}={'b' * 43}"):
         _, headers, reached = ask(scheme=scheme, cookie=forged)
@@ -405,8 +406,8 @@ def stream(port: int, cookie: str, session: str | None = None) -> Iterator[Any]:
         yield socket
 
 
-def shown(socket: Any) -> tuple[str, bytes]:
-    """Runs the script; the session's id, and all that came."""
+def run_script(socket: Any) -> tuple[str, bytes]:
+    """Run the script. Returns the session's id, and all bytes received."""
     again = BackMsg()
     again.rerun_script.query_string = ""
     socket.send(again.SerializeToString())
@@ -438,15 +439,15 @@ def test_the_id_of_a_session_is_no_way_into_it_at_the_real_server(
     with pytest.raises(InvalidStatus), stream(port, ""):
         pass
     owner = wire("rob")
-    own, _ = shown(owner.socket)
+    own, _ = run_script(owner.socket)
     recognised = f"{BROWSER_COOKIE}={owner.cookies[BROWSER_COOKIE]}"
     for cookie in (OWN, recognised):  # a thief's browser, and what recognises the owner's
         with stream(port, cookie, own) as socket:
-            session, got = shown(socket)
+            session, got = run_script(socket)
         assert session != own
         assert b"Signed in as" not in got
     with stream(port, join_cookies(owner.cookies), own) as socket:
-        session, got = shown(socket)  # the test can fail: with the cookie it is theirs
+        session, got = run_script(socket)  # the test can fail: with the cookie it is theirs
     assert session == own
     assert b"Signed in as rob" in got
 
@@ -462,17 +463,17 @@ def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
         client = wire(name)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health") as health:
             take_cookies(client.cookies, health.headers)
-        given = {
+        headers = {
             "cookie": join_cookies(client.cookies), "origin": f"http://127.0.0.1:{port}",
             "content_type": "multipart/form-data; boundary=x",
         }  # fmt: skip
         token = {"x_xsrftoken": client.cookies["_streamlit_xsrf"]}
-        path = f"/_stcore/upload_file/{shown(client.socket)[0]}/{uuid.uuid4()}"
+        path = f"/_stcore/upload_file/{run_script(client.socket)[0]}/{uuid.uuid4()}"
         body = b'--x\r\ncontent-disposition: form-data; name="f"; filename="f"\r\n\r\nhi\r\n--x--\r\n'
         statuses[name] = [
-            answer(port, "PUT", path, body, **given),
-            answer(port, "PUT", path, body, **given, **token),
-            answer(port, "PUT", path, b"", **given, **token, content_length=str(200 * 2**20 + 1)),
+            answer(port, "PUT", path, body, **headers),
+            answer(port, "PUT", path, body, **headers, **token),
+            answer(port, "PUT", path, b"", **headers, **token, content_length=str(200 * 2**20 + 1)),
         ]
     assert statuses == {"rob": [404] * 3, "lea": [403, 204, 413]}
 

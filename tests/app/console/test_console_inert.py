@@ -19,18 +19,18 @@ from dialint.labeling.store.records import NewTask, Project
 
 FOLDER = Path(dialint.app.console.__file__).parent
 SAFE = {"safe_html", "safe_markdown", "safe_text", "explain_code", "table_cell", "link", "dialogue_link"}
-"""What makes text from outside safe to show."""
+"""Functions that make text from outside safe to show."""
 LAYOUT = {
     "Page", "cache_resource", "columns", "container", "context", "form", "navigation", "query_params",
     "rerun", "set_page_config", "switch_page",
 }  # fmt: skip
-"""Of Streamlit, what shows no text of ours but titles of pages."""
+"""Functions of Streamlit that show no text of ours but titles of pages."""
 ELEMENTS = {
     "badge", "button", "caption", "checkbox", "dataframe", "download_button", "expander", "form_submit_button",
     "header", "html", "link_button", "markdown", "metric", "page_link", "pills", "popover", "radio",
     "segmented_control", "selectbox", "subheader", "success", "table", "text_area", "text_input", "toast", "toggle",
 }  # fmt: skip
-"""Of Streamlit, what shows text also as a method of a column or a container, by names that nothing else has."""
+"""Functions of Streamlit that show text also as methods of a column or a container."""
 NO_TEXT = {
     "anchor", "args", "autocomplete", "border", "clear_on_submit", "default", "disabled", "enter_to_submit",
     "expanded", "height", "horizontal", "index", "key", "pinned", "required", "kwargs", "label_visibility", "language", "max_chars", "max_value", "min_value", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
@@ -39,7 +39,7 @@ NO_TEXT = {
 
 
 def is_safe(node: ast.expr) -> bool:
-    """Whether what an expression gives may be shown: literals, and what a safe function made."""
+    """Return whether an expression may be shown: literals, and results of safe functions."""
     match node:
         case ast.Constant():
             return True
@@ -67,7 +67,7 @@ def is_safe(node: ast.expr) -> bool:
 
 
 def shows(call: ast.Call) -> str | None:
-    """The name of Streamlit's function that a call is of, if it shows text."""
+    """Return the name of the Streamlit function that a call is of, if it shows text."""
     if isinstance(call.func, ast.Name) and call.func.id == "select":
         return "select"  # which makes its options safe
     names = [
@@ -83,46 +83,46 @@ def shows(call: ast.Call) -> str | None:
 
 
 def unsafe(source: str) -> list[str]:
-    """What a module shows raw: the line, Streamlit's function and the argument."""
-    found = []
+    """Return the raw text that a module shows: line, Streamlit's function and argument."""
+    problems = []
     tree = ast.parse(source)
     own = {id(node) for each in tree.body if getattr(each, "name", "") == "select" for node in ast.walk(each)}
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and id(node) not in own):
         name = shows(call)
         if name is None:
             continue
-        given = {None if n == 0 else f"#{n}": value for n, value in enumerate(call.args)}
-        given |= {word.arg: word.value for word in call.keywords if word.arg not in NO_TEXT}
-        if name in ("selectbox", "multiselect", "radio", "segmented_control") and "format_func" in given:
-            given.pop("#1")  # options are shown as it makes them
+        arguments = {None if n == 0 else f"#{n}": value for n, value in enumerate(call.args)}
+        arguments |= {word.arg: word.value for word in call.keywords if word.arg not in NO_TEXT}
+        if name in ("selectbox", "multiselect", "radio", "segmented_control") and "format_func" in arguments:
+            arguments.pop("#1")  # options are shown as it makes them
         elif name == "select":
-            given = {word: value for word, value in given.items() if word in (None, "help")}
+            arguments = {word: value for word, value in arguments.items() if word in (None, "help")}
         elif name in ("text_area", "text_input", "number_input", "toggle", "checkbox"):
-            given = {
-                word: value for word, value in given.items() if word not in ("#1", "#2", "value")
+            arguments = {
+                word: value for word, value in arguments.items() if word not in ("#1", "#2", "value")
             }  # to edit
         elif name == "data_editor":
-            given = {}  # drawn as text on a canvas; the labels of its columns are checked as column_config
+            arguments = {}  # drawn as text on a canvas; the labels of its columns are checked as column_config
         elif name == "column_config":
-            given.pop("options", None)
+            arguments.pop("options", None)
         elif name in ("vega_lite_chart", "progress"):
-            given.pop(None)  # a share, or data whose names are made by safe_text
+            arguments.pop(None)  # a share, or data whose names are made by safe_text
         elif name == "page_link":
-            given.pop(None)  # the page, of which the label is shown
+            arguments.pop(None)  # the page, of which the label is shown
         elif name == "components":
             continue  # the dialogue's component, which draws by textContent
-        found += [
+        problems += [
             f"{call.lineno}: st.{name}({argument or ''})"
-            for argument, value in given.items()
+            for argument, value in arguments.items()
             if not is_safe(value)
         ]
-    return found
+    return problems
 
 
 def test_no_page_shows_raw_text() -> None:
-    found = {path: unsafe(path.read_text()) for path in FOLDER.rglob("*.py") if path.name != "asgi.py"}
-    assert {path: lines for path, lines in found.items() if lines} == {}
-    assert sum("st." in path.read_text() for path in found) >= 8
+    problems = {path: unsafe(path.read_text()) for path in FOLDER.rglob("*.py") if path.name != "asgi.py"}
+    assert {path: lines for path, lines in problems.items() if lines} == {}
+    assert sum("st." in path.read_text() for path in problems) >= 8
 
 
 @pytest.mark.parametrize(
@@ -189,20 +189,20 @@ def hostile(store: Store) -> Store:
     )
     names = [f"{HOSTILE} {n}" for n in range(3)]
     for n, name in enumerate(names):
-        told = Dialogue(
+        dialogue = Dialogue(
             id=name, turns=turns, language=HOSTILE, channel=HOSTILE, agent=f"{HOSTILE}{n}", team=HOSTILE,
             policy=HOSTILE, sources=(HOSTILE,), metadata={HOSTILE: HOSTILE},
         )  # fmt: skip
-        dialogues.add(store, "lea", [told])
-        found = tuple(
+        dialogues.add(store, "lea", [dialogue])
+        findings = tuple(
             Finding(code=code, turn=1, severity="S2", probability=0.6, quote=HOSTILE[:40], start=0, end=40, reason=HOSTILE, rewrite=HOSTILE)
             for code in own
         )  # fmt: skip
-        said = Verdict(
-            dialogue_id=name, release=HOSTILE, taxonomy=HOSTILE, status="scored", quality=50.0, findings=found,
+        verdict = Verdict(
+            dialogue_id=name, release=HOSTILE, taxonomy=HOSTILE, status="scored", quality=50.0, findings=findings,
             probabilities={1: {SHORT: 0.6, "C1": 0.6}},
         ) if n else Verdict(dialogue_id=name, release=HOSTILE, taxonomy=HOSTILE, status="failed", failure=HOSTILE)  # fmt: skip
-        dialogues.add_verdicts(store, "lea", [said])
+        dialogues.add_verdicts(store, "lea", [verdict])
     for end in ("1", "2"):
         for purpose in ("review", "label"):
             project = Project(
@@ -233,12 +233,12 @@ def test_hostile_text_in_every_string(
 ) -> None:
     """The content security policy is bypassed here: it would hide what the markup asks for."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True)
-    asked: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    context.on("request", lambda request: requests.append(request.url))
     page = context.new_page()
     page.set_default_timeout(WAIT_MS)
 
-    def look() -> str:
+    def check_page() -> str:
         page.locator('[data-test-script-state="notRunning"]').first.wait_for(state="attached")
         page.wait_for_timeout(300)
         assert page.evaluate(WALK) == []
@@ -252,19 +252,19 @@ def test_hostile_text_in_every_string(
 
     signed_in(page, server.port, NAME)
     unfolded(page, "Project")
-    look()
+    check_page()
     press("Escape")
     page.get_by_role("button", name="Start").first.click()
     page.locator(".dialint-turn").first.wait_for()
-    words = look()
+    words = check_page()
     for part in (f"https://{OUT}/auto", ":material/home:", "⟦RLO⟧txt⟦LRI⟧.exe⟦ZWSP⟧", "<img src="):
         assert part in words, "the test can fail: the text is there, as text"
     for keys in (("w", "Enter"), ("Escape", "Escape", "c")):
         press(*keys)
         page.locator(".dialint-picker").wait_for()
-        look()
+        check_page()
     press("Escape", "?")
-    look()
+    check_page()
     press("Escape", "y", "n")
     page.get_by_text("Errors: 1").wait_for()
     projects_of = [each for each, _ in projects.list_projects(hostile, "ria") if each.id.endswith("1")]
@@ -275,22 +275,22 @@ def test_hostile_text_in_every_string(
     annotations.review(hostile, "ria", f"{HOSTILE} 2", "hers", first.codes, [theirs], expected=None)
     press("s")
     page.get_by_text("Saved as answer").or_(page.get_by_text("Compare:")).first.wait_for()
-    look()
+    check_page()
     page.get_by_role("link", name="Label", exact=True).click()
     page.get_by_role("button", name="Start").first.click()
     page.get_by_text("0 of 2 answered").first.wait_for()
     press("y")
-    look()
+    check_page()
     page.get_by_role("link", name="Your account").click()
     page.get_by_text("New password again").wait_for()
-    assert "⟦RLO⟧" in look()
+    assert "⟦RLO⟧" in check_page()
     page.get_by_role("button", name="Sign out").click()
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="Admin").click()
     page.wait_for_timeout(1000)
-    look()
+    check_page()
     own = tuple(f"{kind}://127.0.0.1:{server.port}" for kind in ("http", "ws", "blob:http"))
-    assert [url for url in asked if not url.startswith((*own, "data:"))] == []
+    assert [url for url in requests if not url.startswith((*own, "data:"))] == []
     context.close()

@@ -1,4 +1,4 @@
-"""What an error says is said in the language of the account."""
+"""Messages of errors are in the language of the account."""
 
 import ast
 import sys
@@ -57,7 +57,7 @@ CSV = "".join(
 )
 
 
-def test_why_a_row_is_rejected_and_a_job_failed_is_said_in_the_language_of_the_account(
+def test_rejected_rows_and_failed_jobs_are_reported_in_the_language_of_the_account(
     open_page: Callable[..., Any], store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where another process found it, and left it in the file of errors."""
@@ -86,7 +86,7 @@ def test_why_a_row_is_rejected_and_a_job_failed_is_said_in_the_language_of_the_a
     assert "ожидается список реплик" in words()
 
 
-def test_a_download_that_cannot_be_made_is_said_in_the_language_of_the_account(
+def test_a_failed_download_is_reported_in_the_language_of_the_account(
     monkeypatch: pytest.MonkeyPatch, store: Store
 ) -> None:
     def fail(*_: object) -> None:
@@ -161,15 +161,15 @@ def test_values_that_a_form_refuses_are_explained(
 
 
 def test_no_page_shows_the_english_message_of_an_error() -> None:
-    """Where `.message` of an error is read, it is kept, in a log or a file, and not shown."""
+    """`.message` of an error is for logs and files only."""
     folder = Path(dialint.app.console.__file__).parent
-    shown = []
+    misused = []
     for path in folder.rglob("*.py"):
         tree = ast.parse(path.read_text())
         caught_names = {
             node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name
         }
-        shown += [
+        misused += [
             f"{path.relative_to(folder)}:{node.lineno}"
             for node in ast.walk(tree)
             if isinstance(node, ast.Attribute)
@@ -177,11 +177,11 @@ def test_no_page_shows_the_english_message_of_an_error() -> None:
             and isinstance(node.value, ast.Name)
             and node.value.id in caught_names
         ]
-    assert not shown, "use explain"
+    assert not misused, "use explain"
 
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
-def test_a_click_while_the_database_is_away_says_so_and_works_when_it_is_back(
+def test_a_click_during_a_database_outage_is_refused_and_works_afterwards(
     open_page: Any, saved: Any, postgres: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before: no answer in 60 s."""
@@ -197,5 +197,5 @@ def test_a_click_while_the_database_is_away_says_so_and_works_when_it_is_back(
         assert "does not answer, try again in a moment" in stranger.words
     assert saved() == []
     wait_for(lambda: "does not answer" not in page.act("save").words, "the page does not go on")
-    assert [len(row["said"]) for row in saved()] == [1]
+    assert [len(row["marks"]) for row in saved()] == [1]
     assert "Sign out" in stranger.press("Sign in").labels

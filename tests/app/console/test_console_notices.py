@@ -1,4 +1,4 @@
-"""What was done is told, also where a newer click ends the run that did it or that showed it."""
+"""Notices of what was done survive a newer click that ends the run that did or showed it."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -63,7 +63,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> ReplacedRun:
     return state
 
 
-def told(run: ReplacedRun, page: str) -> tuple[str, str]:
+def read_notice(run: ReplacedRun, page: str) -> tuple[str, str]:
     run.is_replaced = False
     notice = current_notice(page)
     assert notice is not None, "it was lost"
@@ -74,11 +74,11 @@ def test_a_newer_click_loses_no_message_of_what_was_done(run: ReplacedRun) -> No
     with attempt("a page") as done:
         run.is_replaced = True
         done(i18n._("Saved."))
-    assert told(run, "a page") == ("success", "Guardado.")
+    assert read_notice(run, "a page") == ("success", "Guardado.")
     with report_refusals("another"):
         run.is_replaced = True
         raise StoreRefused("E_X", "no such appeal")
-    assert told(run, "another")[0] == "error"
+    assert read_notice(run, "another")[0] == "error"
 
 
 def test_a_newer_click_loses_no_one_time_password(run: ReplacedRun) -> None:
@@ -89,7 +89,7 @@ def test_a_newer_click_loses_no_one_time_password(run: ReplacedRun) -> None:
     run.is_replaced = False
     with attempt(ADMIN) as done:
         done("the second click")
-    assert told(run, SECRET) == ("info", "new  once-1")
+    assert read_notice(run, SECRET) == ("info", "new  once-1")
 
 
 def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
@@ -105,20 +105,20 @@ def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
     admin = Account(id="ada", role="admin")
     with attempt(ADMIN) as done:
         done(retention._erase(store, admin, ["d1"], "ticket 7", True, True))
-    assert told(run, ADMIN)[0] == "success"
+    assert read_notice(run, ADMIN)[0] == "success"
     current = retention.Erasure.current()
     assert current.proof is not None
     assert (current.proof.scrubbed, current.matches) == ("VACUUM", [])
 
 
-def test_a_message_is_shown_again_by_the_run_that_replaces_the_one_that_showed_it(
+def test_a_notice_is_repeated_by_the_run_that_replaces_the_first(
     run: ReplacedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [100.0]
     monkeypatch.setattr(notices, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     set_notice("a page", "success", "done")
     clock[0] += 900.0  # until somebody looks
-    assert told(run, "a page") == told(run, "a page") == ("success", "done")
+    assert read_notice(run, "a page") == read_notice(run, "a page") == ("success", "done")
     clock[0] += STAYS_S + 1
     assert current_notice("a page") is None
     set_notice("a page", "success", "done")

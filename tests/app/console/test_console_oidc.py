@@ -48,7 +48,7 @@ class FakeProvider:
     change: dict[str, Any] = field(default_factory=dict)
     key: RSAKey = field(default_factory=make_key)
     signing: RSAKey | None = None
-    asked: list[dict[str, str]] = field(default_factory=list)
+    requests: list[dict[str, str]] = field(default_factory=list)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     bodies: dict[str, bytes] = field(default_factory=dict)
     """Answers in place of the right ones, by path."""
@@ -65,22 +65,22 @@ class FakeProvider:
         if path == "/jwks":
             return 200, {"keys": [self.key.as_dict(private=False)]}
         if path == "/authorize":
-            self.asked.append(query)
+            self.requests.append(query)
             code = secrets.token_urlsafe()
             self.codes[code] = query
             return 302, f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
         if path == "/token":
-            begun = self.codes.pop(form["code"], None)
+            flow = self.codes.pop(form["code"], None)
             challenge = (
                 base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest())
                 .decode()
                 .rstrip("=")
             )
-            is_right = begun and begun["code_challenge"] == challenge and form["client_secret"] == SECRET
-            if not is_right or begun is None or form["redirect_uri"] != begun["redirect_uri"]:
+            is_right = flow and flow["code_challenge"] == challenge and form["client_secret"] == SECRET
+            if not is_right or flow is None or form["redirect_uri"] != flow["redirect_uri"]:
                 return 400, {"error": "invalid_grant"}
             now = int(time.time())
-            claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 60, "nonce": begun["nonce"]}
+            claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 60, "nonce": flow["nonce"]}
             header = {"alg": "RS256", "kid": "k1"}
             return 200, {
                 "id_token": jwt.encode(header, claims | self.person | self.change, self.signing or self.key)
@@ -272,14 +272,14 @@ def test_signing_in_by_the_provider_in_a_browser(
     page.goto(home)
     page.get_by_role("link", name="Sign in by Acme <b>").click()
     page.get_by_text("Signed in as pat").wait_for(timeout=WAIT_MS)
-    begun = provider.asked[-1]
-    assert begun["code_challenge_method"] == "S256"
-    assert begun["redirect_uri"] == f"{home}oauth2callback"
+    request = provider.requests[-1]
+    assert request["code_challenge_method"] == "S256"
+    assert request["redirect_uri"] == f"{home}oauth2callback"
     cookies = {each["name"]: each for each in context.cookies()}
     assert "dialint_oidc" not in cookies
     for name in ("dialint_browser", "dialint_session"):
         assert (cookies[name]["sameSite"], cookies[name]["httpOnly"]) == ("Strict", True)
     # what another browser began is not finished here
     stranger = browser.new_context().new_page()
-    stranger.goto(f"{home}oauth2callback?state={begun['state']}&code=x")
+    stranger.goto(f"{home}oauth2callback?state={request['state']}&code=x")
     stranger.get_by_text("was not begun in this browser").wait_for(timeout=WAIT_MS)

@@ -46,7 +46,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         each.cache_clear()
 
 
-def test_a_page_of_another_package_is_shown_to_who_has_its_right(
+def test_a_page_of_another_package_opens_for_those_with_its_right(
     install: Callable[[str], None], open_page: Callable[..., Any]
 ) -> None:
     install("SHIFTS")
@@ -66,7 +66,7 @@ def test_a_page_that_cannot_be_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-def test_every_paragraph_is_used_and_found_by_its_first_words() -> None:
+def test_every_paragraph_is_used_and_has_unique_first_words() -> None:
     code = "".join(path.read_text() for path in Path(i18n.__file__).parent.rglob("*.py"))
     starts = [json.loads(each) for each in re.findall(r'paragraph\(\s*("(?:[^"\\]|\\.)*")', code)]
     texts = {i18n.paragraph(start) for start in starts}

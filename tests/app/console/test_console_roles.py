@@ -93,18 +93,18 @@ def forged(identifier: str, index: int) -> WidgetState:
 
 
 def widget_ids(client: ConsoleClient) -> list[str]:
-    found = []
+    ids = []
     for element in client.last.elements:
         inner = getattr(element, element.WhichOneof("type"))
         if getattr(inner, "id", ""):
-            found.append(inner.id)
-    return found
+            ids.append(inner.id)
+    return ids
 
 
 def test_a_labeler_and_a_stranger_reach_nothing_of_others_by_the_wire(
     store: Store, wire: Callable[..., ConsoleClient]
 ) -> None:
-    """What a lead's and a reviewer's pages have is sent by a labeler: pages by hash, name and address, their
+    """A labeler sends the content of a lead's and a reviewer's pages: pages by hash, name and address, their
     widgets' ids with values of every kind, and events of the components."""
     add_private(store)
     boss = wire("ada")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from console_records import GIVEN, PASSWORD
+from console_records import ONE_TIME, PASSWORD
 from patience import WAIT_S
 from streamlit.testing.v1 import AppTest
 
@@ -17,12 +17,12 @@ Saved = Callable[[], list[dict[str, Any]]]
 
 
 def test_a_wrong_password_opens_nothing(open_page: Open) -> None:
-    said = set()
+    errors = set()
     for name in ("rob", "nobody"):
         page = open_page(name, "not the right one")
-        said.add(page.test.error[0].value)
+        errors.add(page.test.error[0].value)
         assert page.labels == ["Sign in"]
-    assert said == {"The name or the password is wrong, or the account is closed."}
+    assert errors == {"The name or the password is wrong, or the account is closed."}
 
 
 def test_too_many_wrong_passwords_have_to_wait(open_page: Open) -> None:
@@ -35,21 +35,21 @@ def test_too_many_wrong_passwords_have_to_wait(open_page: Open) -> None:
 
 
 def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: Open, store: Store) -> None:
-    once, own = GIVEN, "my very own word"
+    once, own = ONE_TIME, "my very own word"
     accounts.set_password(store, "ada", "ada", once)
     page = open_page("ada", once)
     assert "Choose your own" in page.words
     assert page.labels == ["Change password", "Back"]
     assert page.press("Back").labels == ["Sign in"]
     page.fill(Name="ada", Password=once).press("Sign in")
-    for old, new, again, said in (
+    for old, new, again, error in (
         (once, once, once, "Choose another password"),
         (once, "short", "short", "A password needs 12 characters, and 1000 at most"),
         (once, own, "another long one", "The two new passwords differ"),
         ("not the one", own, own, "The password now is wrong"),
     ):
         page.fill(Password_now=old, New_password=new, New_password_again=again).press("Change password")
-        assert said in page.test.error[0].value
+        assert error in page.test.error[0].value
         assert page.labels == ["Change password", "Back"]
     page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
     assert "Your password was changed." in page.text

@@ -63,13 +63,13 @@ def test_the_names_that_browsers_may_ask_for() -> None:
 
 @pytest.mark.slow
 def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
-    found = list(load_dialogues([str(SAMPLE)]).values())
-    assert len(found) == 78
-    where = next(turn for turn in found[0].turns if turn.role == "agent")
+    sample = list(load_dialogues([str(SAMPLE)]).values())
+    assert len(sample) == 78
+    where = next(turn for turn in sample[0].turns if turn.role == "agent")
     error = make_finding(turn=where.index, quote=where.text[:5], probability=0.7)
-    said = [make_verdict(found[0].id, error), *(make_verdict(each.id) for each in found[1:])]
+    verdicts = [make_verdict(sample[0].id, error), *(make_verdict(each.id) for each in sample[1:])]
     place = str(tmp_path / "store.sqlite")
-    people = make_demo(place, said)
+    people = make_demo(place, verdicts)
     assert set(people) == {"labeler", "reviewer", "expert", "lead", "admin", "agent"}
     with Store.open(place) as store:
         for name, password in people.items():
@@ -78,7 +78,7 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
             )
         lease = leases.claim(store, "reviewer", REVIEW)
         assert lease is not None
-        assert lease.dialogue == found[0].id
+        assert lease.dialogue == sample[0].id
         assert task_view.view_task(store, "reviewer", lease.task).verdict is not None
         blind = leases.claim(store, "labeler", LABEL)
         assert blind is not None

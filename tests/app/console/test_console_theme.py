@@ -44,26 +44,26 @@ def messages() -> set[str]:
     """All texts of the screens and of the errors that reach them, as `make translations` finds them."""
     mappings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["babel"]["mappings"]
     methods = [(pattern, each["method"]) for each in mappings for pattern in each["pattern"]]
-    found = extract_from_dir(ROOT, methods, {}, keywords={"_": None, "N_": None, "ngettext": (1, 2)})
-    return {message[0] if isinstance(message, tuple) else message for _, _, message, _, _ in found}
+    extracted = extract_from_dir(ROOT, methods, {}, keywords={"_": None, "N_": None, "ngettext": (1, 2)})
+    return {message[0] if isinstance(message, tuple) else message for _, _, message, _, _ in extracted}
 
 
-def test_texts_inside_of_f_strings_are_found_and_texts_that_are_f_strings_are_refused() -> None:
+def test_texts_inside_of_f_strings_are_extracted_and_texts_that_are_f_strings_are_refused() -> None:
     keywords = {"_": None, "ngettext": (1, 2)}
     code = b"""show(f"**{safe(_('Agents'))}**", _(name), ngettext("{n} turn", "{n} turns", len(turns)))"""
-    found = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), keywords)}
-    assert found == {"Agents", ("{n} turn", "{n} turns")}
+    texts = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), keywords)}
+    assert texts == {"Agents", ("{n} turn", "{n} turns")}
     with pytest.raises(SyntaxError, match="literal"):
         list(extract(extract_calls, BytesIO(b"_(f'{n} turns')"), keywords))
 
 
-def test_the_texts_of_errors_are_found_and_those_no_catalogue_can_hold_are_refused() -> None:
+def test_the_texts_of_errors_are_extracted_and_those_no_catalogue_can_hold_are_refused() -> None:
     code = b"""raise StoreRefused("E_X", "{n} of them", n=3); raise Conflict("saved by {name}", (), 1, name=who)"""
-    found = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), {"_": None})}
-    assert found == {"{n} of them", "saved by {name}"}
+    texts = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), {"_": None})}
+    assert texts == {"{n} of them", "saved by {name}"}
     code = b"""BadRecord("E_X", path, Message("{n} bytes", n=n), "a text" if n else "a list"); Message("")"""
-    found = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), {"_": None})}
-    assert found == {"{n} bytes", "a text", "a list"}
+    texts = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), {"_": None})}
+    assert texts == {"{n} bytes", "a text", "a list"}
     for wrong in (b"""ConfigError("E_X", f"{n} of them")""", b"""NotAllowed("E_X", "no " + what)"""):
         with pytest.raises(SyntaxError, match="literal"):
             list(extract(extract_calls, BytesIO(wrong), {"_": None}))
@@ -73,15 +73,15 @@ def test_the_texts_of_errors_are_found_and_those_no_catalogue_can_hold_are_refus
 def test_every_text_is_translated_with_its_placeholders(language: str) -> None:
     with (LOCALES / f"{language}.po").open("rb") as file:
         catalogue = read_po(file, locale=language)
-    known = {
+    translations = {
         message.id[0] if isinstance(message.id, tuple) else message.id: message
         for message in catalogue
         if message.id
     }
     wanted = messages()
-    assert not wanted - known.keys(), "run: make translations"
-    assert not known.keys() - wanted, "run: make translations"
-    for name, message in known.items():
+    assert not wanted - translations.keys(), "run: make translations"
+    assert not translations.keys() - wanted, "run: make translations"
+    for name, message in translations.items():
         forms = message.string if isinstance(message.string, tuple) else (message.string,)
         assert all(forms), f"{name!r} is not translated"
         assert not message.fuzzy, name

@@ -150,7 +150,7 @@ def sign_in(name: str) -> Callable[[Scene], None]:
 
 
 def change(operation: Callable[..., Any], *values: Any) -> Callable[[Scene], None]:
-    """What an administrator does to the account."""
+    """Return an administrator's change of the account."""
     return lambda scene: operation(scene.store, "ada", scene.name, *values)
 
 
@@ -201,7 +201,7 @@ ROWS: list[tuple[Callable[[Scene], None], str, set[str]]] = [
     (sign_out, "password", NONE), (sign_in("same"), "identity", NONE), (sign_in("rob"), "password", NONE),
     (expire, "password", NONE), (unlink_and_link_again, "identity", NONE), (move_the_identity, "identity", NONE),
 ]  # fmt: skip
-"""What happens, how the session was begun, and what is left: `open` is a session without any of the rest."""
+"""An event, how the session was begun, and the rights left: `open` is a session without any of the rest."""
 
 
 @pytest.mark.parametrize(("act", "scene", "left"), ROWS, indirect=["scene"])

@@ -65,7 +65,7 @@ def test_all_dialogues_newest_first_and_a_filter_goes_into_the_address(open_page
 def test_an_address_that_somebody_made_up_breaks_nothing(
     open_page: Callable[..., Any], address: dict[str, str], is_in_list: bool
 ) -> None:
-    """What makes no sense in it is no filter; a dialogue that is not in the list leads nowhere."""
+    """Invalid values are no filters; a dialogue that is not in the list leads nowhere."""
     assert "https://evil" not in open_page("rob", at="Explore", **address).words
     page = open_page("rob", at="Dialogue", id="d1", **{"from": "explore", **address})
     for label in ("◀ Previous", "Next ▶"):
@@ -89,7 +89,7 @@ def test_the_address_of_a_search_is_the_search() -> None:
     )  # fmt: skip
 
 
-def test_leads_send_what_they_found_to_review(open_page: Callable[..., Any], store: Store) -> None:
+def test_leads_send_results_to_review(open_page: Callable[..., Any], store: Store) -> None:
     """By one click, to the project that is chosen where there are several."""
     assert not [each for each in open_page("rob", at="Explore").labels if each.startswith("Send")]
     n = tasks.count_tasks(store, "lea", "to review")["main"]["open"]
@@ -162,17 +162,17 @@ SILENT = JudgeRecord(name="j", prompt="1", codes=("A1", "C2"), failures={"E_ANSW
     ({"probabilities": {1: {"C1": 0.1}}, "judged_share": 0.5,
       "not_judged": (NotJudged(language="fi", turns=(3,), codes=("C1",)),)}, 1, False),
 ])  # fmt: skip
-def test_no_findings_says_among_which_codes(fields: dict[str, Any], n: int | None, is_whole: bool) -> None:
+def test_no_findings_text_counts_judged_codes(fields: dict[str, Any], n: int | None, is_whole: bool) -> None:
     score = 100.0 if is_whole else None
     clean = make_verdict("d5", quality=score, **fields)
-    shown = "No findings. It is not known which codes were looked for."
+    expected = "No findings. It is not known which codes were looked for."
     if n is not None:
-        shown = f"No findings among the {n} codes that were looked for; {len(ALL) - n} were not: "
+        expected = f"No findings among the {n} codes that were looked for; {len(ALL) - n} were not: "
     if n == len(ALL):
-        shown = f"No findings among all {n} codes."
-    assert shown in no_findings_text(clean, load_taxonomy())
+        expected = f"No findings among all {n} codes."
+    assert expected in no_findings_text(clean, load_taxonomy())
     assert quality_text(clean) == ("Quality 100" if is_whole else "Quality unknown: a part was not judged")
-    assert shown.rstrip(".") in verdict_text(clean, 0)
+    assert expected.rstrip(".") in verdict_text(clean, 0)
 
 
 def test_a_dialogue_page_tells_the_whole_history(open_page: Callable[..., Any], store: Store) -> None:

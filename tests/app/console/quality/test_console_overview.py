@@ -47,15 +47,15 @@ def test_periods_are_whole_days() -> None:
 
 
 @pytest.mark.parametrize("title", ["Overview", "Coaching"])
-def test_a_page_says_what_is_outside_of_its_period_and_shows_it(
+def test_dialogues_outside_of_the_period_are_counted_and_can_be_opened(
     store: Store, open_page: Callable[..., Any], title: str
 ) -> None:
     """A dialogue of 2019 beside those that came today."""
-    one, said = dialogues.read(store, "lea", "d1")
-    assert said is not None
+    one, verdict = dialogues.read(store, "lea", "d1")
+    assert verdict is not None
     turns = tuple(turn.model_copy(update={"at": datetime(2019, 3, 1, tzinfo=UTC)}) for turn in one.turns)
     dialogues.add(store, "lea", [one.model_copy(update={"id": "old", "turns": turns, "agent": "a1"})])
-    dialogues.add_verdicts(store, "lea", [said.model_copy(update={"dialogue_id": "old"})])
+    dialogues.add_verdicts(store, "lea", [verdict.model_copy(update={"dialogue_id": "old"})])
     page = open_page("lea", at=title)
     outside = "1 dialogue is outside of this period"
     assert outside in page.words

@@ -40,7 +40,7 @@ def test_people_have_figures_with_intervals(answered: Store, open_page: Callable
     assert "20 (20–20)" in cells
 
 
-def test_only_the_newest_answers_are_measured_and_the_page_says_so(
+def test_only_the_newest_answers_are_measured_with_a_notice(
     answered: Store, open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(raters, "MAX_ANNOTATIONS", 4)
@@ -51,7 +51,7 @@ def test_only_the_newest_answers_are_measured_and_the_page_says_so(
     assert "6 older answers are left out" in open_page("lea", at="People").text
 
 
-def test_without_answers_the_page_says_so_and_leads_to_the_accounts(open_page: Callable[..., Any]) -> None:
+def test_without_answers_the_page_links_to_the_accounts(open_page: Callable[..., Any]) -> None:
     words = open_page("lea", at="People").words
     assert "Nobody has answered anything" in words
     assert "(/admin)" in words

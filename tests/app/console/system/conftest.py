@@ -1,4 +1,4 @@
-"""What the tests of the Score page share: an empty folder of jobs."""
+"""Fixture of the tests of the Score page: an empty folder of jobs."""
 
 from pathlib import Path
 

@@ -58,8 +58,8 @@ def test_each_view_opens_for_who_may(view: Open, store: Store, which: str) -> No
         account = next(each for each in accounts.list_accounts(store, "ada") if each.id == name)
         page = view(which, name)
         assert page.test.query_params["tab"] in (
-            [shown := which if has_permission(account, VIEWS[which][1]) else "users"],
-            shown,
+            [expected := which if has_permission(account, VIEWS[which][1]) else "users"],
+            expected,
         )
         assert not page.test.error
 
@@ -79,8 +79,8 @@ def test_an_account_is_created_changed_and_closed(
     made = next(each for each in accounts.list_accounts(store, "ada") if each.id == "new")
     assert (made.role, made.skills, made.agent, made.status) == ("reviewer", ("es", "ru"), "a7", "active")
     assert "new  once-" in page.text
-    given = page.text.split("new  ")[1].split()[0]
-    authentication.choose_password(store, "new", given, PASSWORD)
+    password = page.text.split("new  ")[1].split()[0]
+    authentication.choose_password(store, "new", password, PASSWORD)
     with monkeypatch.context() as later:
         later.setattr(notices, "STAYS_S", -1.0)
         page.run()
@@ -136,9 +136,7 @@ def test_a_project_is_created_filled_and_closed(view: Open, store: Store) -> Non
     assert "There is no gold" in page.text
 
 
-def test_limits_are_changed_and_those_that_are_shown_rounded_are_not_changed_with_another(
-    view: Open, store: Store
-) -> None:
+def test_changing_one_limit_keeps_the_exact_value_of_rounded_ones(view: Open, store: Store) -> None:
     def limits() -> Any:
         return next(each for each, _ in projects.list_projects(store, "lea") if each.id == "to review")
 
@@ -155,16 +153,16 @@ def test_limits_are_changed_and_those_that_are_shown_rounded_are_not_changed_wit
     assert "Most must not be less than overlap" in page.text
 
 
-def test_gold_is_retired_brought_back_and_made_tasks_of(view: Open, store: Store) -> None:
-    known = Gold(dialogue="d3", turn=1, code="C1", present=True, source="expert", reason=HOSTILE)
-    gold.import_gold(store, "lea", [known])
+def test_gold_is_retired_restored_and_used_in_tasks(view: Open, store: Store) -> None:
+    row = Gold(dialogue="d3", turn=1, code="C1", present=True, source="expert", reason=HOSTILE)
+    gold.import_gold(store, "lea", [row])
     page = view("gold", "lea").press("Show the known answers")
     page.press("Retire it")
     assert gold.list_gold(store, "lea", retired=True)[0].retired
     page.press("Use it again")
     assert not gold.list_gold(store, "lea", retired=True)[0].retired
     fill(page, gold_project="to label").press("Make tasks")
-    assert gold.list_gold(store, "lea") == (known,)
+    assert gold.list_gold(store, "lea") == (row,)
 
 
 def test_erasing_needs_a_reason_and_the_words(view: Open, store: Store) -> None:

@@ -115,7 +115,7 @@ def test_only_logs_of_the_opened_folder_are_listed(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "code", "shown"),
+    ("name", "content", "code", "message"),
     [
         ("x.jsonl", b"", "E_NO_RECORDS", None),
         ("x.jsonl", b"\x1f\x8b\x08\x00broken", "E_", None),
@@ -126,7 +126,7 @@ def test_only_logs_of_the_opened_folder_are_listed(tmp_path: Path, monkeypatch: 
     ],
 )  # fmt: skip
 def test_bad_logs_get_one_sentence(
-    make_job: Callable[..., Job], name: str, content: bytes, code: str | None, shown: str | None
+    make_job: Callable[..., Job], name: str, content: bytes, code: str | None, message: str | None
 ) -> None:
     job = make_job(content, name)
     seen = describe_log(str(job.log), "").result
@@ -137,8 +137,8 @@ def test_bad_logs_get_one_sentence(
     assert "dialint" not in text, "no hint at a command for a terminal"
     if code is not None:
         assert code in str(seen.code)
-    if shown is not None:
-        assert text == shown
+    if message is not None:
+        assert text == message
 
 
 def test_a_good_log_is_described_with_masked_dialogues_and_rejects(make_job: Callable[..., Job]) -> None:
@@ -151,16 +151,16 @@ def test_a_good_log_is_described_with_masked_dialogues_and_rejects(make_job: Cal
     assert (seen.result.refused, counts.read, counts.rejected, counts.duplicates) == (None, 6, 1, 1)
     assert seen.estimated == 6
     assert seen.result.rejects[0].code == "E_ID"
-    shown = str(seen.result.dialogues)
-    assert "example.org" not in shown
-    assert "23456789" not in shown
+    masked = str(seen.result.dialogues)
+    assert "example.org" not in masked
+    assert "23456789" not in masked
     assert seen.result.dialogues[0].id == "secret"
     assert "[PHONE_1]" in seen.result.dialogues[0].turns[0].text
 
 
 def test_a_log_of_unknown_columns_is_guessed_and_the_mapping_is_used(make_job: Callable[..., Job]) -> None:
-    said = "T{0},Kunde,Wo ist denn mein Paket geblieben?\nT{0},Agent,Das Paket kommt morgen zu Ihnen.\n"
-    text = "ticket,wer,was\n" + "".join(said.format(n) for n in range(6))
+    template = "T{0},Kunde,Wo ist denn mein Paket geblieben?\nT{0},Agent,Das Paket kommt morgen zu Ihnen.\n"
+    text = "ticket,wer,was\n" + "".join(template.format(n) for n in range(6))
     job = make_job(text.encode(), "x.csv")
     seen = describe_log(str(job.log), "")
     assert (seen.result.refused, seen.result.fields["text"]) == (None, "was")
@@ -171,7 +171,7 @@ def test_a_log_of_unknown_columns_is_guessed_and_the_mapping_is_used(make_job: C
     assert "--mapping" in score_command(job)
 
 
-def test_policies_are_read_before_they_are_kept(make_job: Callable[..., Job]) -> None:
+def test_policies_are_validated_before_they_are_saved(make_job: Callable[..., Job]) -> None:
     job = make_job()
     good = next(iter(sorted((SAMPLE.parent / "policies").glob("*.yaml")))).read_bytes()
     save_policies(job, [("../a.yaml", good)])
@@ -312,7 +312,7 @@ def test_a_dialogue_with_other_content_is_refused(store: Store, done_job: Job) -
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_server")
-def test_a_log_is_scored_while_nobody_looks(
+def test_a_log_is_scored_without_an_open_page(
     browser: Any, server: Any, signed_in: Callable[[Any, int, str], None], store: Store, jobs: Path
 ) -> None:
     """Uploaded, started, left; the console is started again; downloaded, added to the store."""

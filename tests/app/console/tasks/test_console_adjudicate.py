@@ -20,12 +20,12 @@ def disputed(store: Store, open_page: Open) -> Store:
     add_account(store, "eve", "expert")
     for who in ("ann", "ben"):
         while lease := leases.claim(store, who, "to label"):
-            found = (
+            findings = (
                 [make_finding(quote="Anything", probability=1.0)]
                 if who == "ann" and lease.dialogue == "d3"
                 else []
             )
-            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", findings)
     return store
 
 
@@ -60,10 +60,10 @@ def test_an_expert_decides_a_disagreement(disputed: Store, open_page: Open) -> N
     page.run()
     page.press("Decide and next")
     assert "The case is decided" in page.words
-    known = {(one.dialogue, one.turn, one.code): one for one in gold.list_gold(disputed, "eve")}
-    assert known["d3", 1, "C1"].present
-    assert known["d3", 1, "C1"].reason == "She asked, and no answer came."
-    assert not known["d3", 1, "T1"].present
+    by_question = {(one.dialogue, one.turn, one.code): one for one in gold.list_gold(disputed, "eve")}
+    assert by_question["d3", 1, "C1"].present
+    assert by_question["d3", 1, "C1"].reason == "She asked, and no answer came."
+    assert not by_question["d3", 1, "T1"].present
     last = annotations.list_own(disputed, "eve")[0]
     # ann's words are the evidence, and the severity is hers
     assert [(one.code, one.severity, one.start, one.end, one.quote) for one in last.findings] == [
@@ -87,7 +87,7 @@ def test_a_decision_is_saved_where_no_next_case_is_to_be_had(
     assert "not saved" not in page.words
 
 
-def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store, open_page: Open) -> None:
+def test_a_draft_outlives_the_page_and_a_case_can_be_released(disputed: Store, open_page: Open) -> None:
     send(open_page)
     page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Not applicable")
     (task,) = [leases.find_held(disputed, "eve", "adjudication")]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialint.app.console.tasks import dialogue_view as shown
+from dialint.app.console.tasks import dialogue_view
 from dialint.app.console.tasks.answer import (
     MAX_TABS,
     Act,
@@ -66,9 +66,9 @@ def verdict(*findings: Finding, **more: Any) -> Verdict:
 
 
 def test_a_suggestion_needs_no_decision_and_becomes_a_finding_if_confirmed() -> None:
-    said = verdict(finding(), suggestions=(finding("T1", 6, 9), finding("C1", 10, 12), finding("L1")))
+    scored = verdict(finding(), suggestions=(finding("T1", 6, 9), finding("C1", 10, 12), finding("L1")))
     codes = ("C1", "T1")
-    answer = start_answer(said, codes, None, "key")
+    answer = start_answer(scored, codes, None, "key")
     assert [(choice.finding.code, choice.suggested) for choice in answer.choices] == [
         ("C1", False), ("T1", True), ("C1", True),
     ]  # fmt: skip
@@ -77,46 +77,46 @@ def test_a_suggestion_needs_no_decision_and_becomes_a_finding_if_confirmed() -> 
     assert (answer.undecided, answer.findings) == ((), ())
     answer = decide(decide(answer, 1, "kept"), 2, "rejected")
     assert answer.findings == (finding("T1", 6, 9).model_copy(update={"probability": 1.0}),)
-    given = Annotation(
+    annotation = Annotation(
         id="7", dialogue_id="d", labeler="rob", kind="reviewer", codes=codes, findings=answer.findings, seconds=1
     )  # fmt: skip
-    again = reopen_answer(given, said)
+    again = reopen_answer(annotation, scored)
     assert [choice.state for choice in again.choices] == ["rejected", "kept", "open"]
     assert again.findings == answer.findings
-    assert verdict_text(said, 1, 2) == "r1: 1 finding; 2 suggestions below, not counted."
-    present = set_present(start_answer(said, codes, None, "key"), "T1", True)
+    assert verdict_text(scored, 1, 2) == "r1: 1 finding; 2 suggestions below, not counted."
+    present = set_present(start_answer(scored, codes, None, "key"), "T1", True)
     assert present.findings == ()
 
 
-def test_an_own_finding_is_not_taken_for_a_suggestion_of_its_code() -> None:
-    said = verdict(suggestions=(finding("T1", 6, 9),))
-    given = Annotation(
+def test_an_own_finding_does_not_match_a_suggestion_of_its_code() -> None:
+    scored = verdict(suggestions=(finding("T1", 6, 9),))
+    annotation = Annotation(
         id="7", dialogue_id="d", labeler="rob", kind="reviewer", codes=("T1",), findings=(finding("T1", 0, 3),),
         seconds=1,
     )  # fmt: skip
-    assert [choice.state for choice in reopen_answer(given, said).choices] == ["open", "kept"]
+    assert [choice.state for choice in reopen_answer(annotation, scored).choices] == ["open", "kept"]
 
 
 def test_a_changed_code_loses_the_reason_of_the_other() -> None:
     answer = decide(start_answer(verdict(finding()), ["C1", "T1"], None, "key"), 0, "kept")
     answer = change(answer, 0, CODES["T1"], "S1")
-    (kept,) = answer.findings
-    assert (kept.code, kept.severity, kept.reason, kept.start, kept.end) == ("T1", "S1", "", 0, 5)
+    (only,) = answer.findings
+    assert (only.code, only.severity, only.reason, only.start, only.end) == ("T1", "S1", "", 0, 5)
     assert change(answer, 0, CODES["C1"], "S2").findings[0].reason == "why"
 
 
-def test_an_answer_is_taken_up_as_it_was_given() -> None:
-    said = verdict(finding(), finding("T1", 6, 9), finding("U2", 10, 12))
+def test_an_answer_is_reopened_unchanged() -> None:
+    scored = verdict(finding(), finding("T1", 6, 9), finding("U2", 10, 12))
     codes = ("C1", "T1", "U2", "C2")
-    first = start_answer(said, codes, None, "key")
+    first = start_answer(scored, codes, None, "key")
     first = decide(change(decide(first, 0, "kept"), 1, CODES["C2"], "S3"), 1, "kept")
     first = decide(first, 2, "rejected", "too_small")
     own = make_finding(dialogue(), Selection(turn=4, start=2, end=10), CODES["T1"], "S2")
     first = add_finding(first, own, "own-1")
-    given = Annotation(
+    annotation = Annotation(
         id="7", dialogue_id="d", labeler="ann", kind="reviewer", codes=codes, findings=first.findings, seconds=61
     )  # fmt: skip
-    again = reopen_answer(given, said)
+    again = reopen_answer(annotation, scored)
     assert again.findings == first.findings
     assert again.said == {"C1": True, "T1": True, "U2": False, "C2": True}
     assert again.seconds == 61.0
@@ -145,7 +145,7 @@ def test_what_is_sent_again_is_equal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("raw", "expected"),
     [
         ({"turn": 4, "start": 0, "end": 3}, (4, 0, 3)),
         ({"turn": 4, "start": 1, "end": 11}, (4, 2, 10)),  # outer blanks go
@@ -159,10 +159,10 @@ def test_what_is_sent_again_is_equal() -> None:
         (None, None),
     ],
 )
-def test_the_browser_is_not_trusted(said: Any, kept: tuple[int, int, int] | None) -> None:
+def test_the_browser_is_not_trusted(raw: Any, expected: tuple[int, int, int] | None) -> None:
     assert len(dialogue().turns[1].text) == 16
-    place = parse_selection(dialogue("😀 Anything else"), None, said)
-    assert place == (None if kept is None else Selection(turn=kept[0], start=kept[1], end=kept[2]))
+    place = parse_selection(dialogue("😀 Anything else"), None, raw)
+    assert (None if place is None else (place.turn, place.start, place.end)) == expected
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_the_browser_is_not_trusted(said: Any, kept: tuple[int, int, int] | None
 def test_part_of_what_is_masked_marks_all_of_it(
     text: str, start: int, end: int, whole: tuple[int, int]
 ) -> None:
-    found = make_finding(dialogue(text), Selection(turn=4, start=start, end=end), CODES["V3"], "S1")
-    assert (found.start, found.end, found.quote) == (*whole, "to [EMAIL_1]")
+    masked = make_finding(dialogue(text), Selection(turn=4, start=start, end=end), CODES["V3"], "S1")
+    assert (masked.start, masked.end, masked.quote) == (*whole, "to [EMAIL_1]")
 
 
 @given(
@@ -187,13 +187,13 @@ def test_marks_keep_the_text_and_their_places(text: str, cuts: list[tuple[int, i
     places = [(min(a, b), max(a, b)) for a, b in cuts if min(a, b) < max(a, b) <= len(text)]
     marks = [Mark(Selection(turn=4, start=a, end=b), str(n), "kept") for n, (a, b) in enumerate(places)]
     turn = turns_of(dialogue(text), marks)[1]
-    shown = "".join(piece["text"] for piece in turn["pieces"])
-    assert len(shown) == len(text)  # one code point for one
+    displayed = "".join(piece["text"] for piece in turn["pieces"])
+    assert len(displayed) == len(text)  # one code point for one
     assert all(
-        a == b or ord(a) < 32 or ord(a) == 127 or b == UNSEEN for a, b in zip(text, shown, strict=True)
+        a == b or ord(a) < 32 or ord(a) == 127 or b == UNSEEN for a, b in zip(text, displayed, strict=True)
     )
-    assert not HIDDEN_PATTERN.search(shown)
-    assert not any(ord(char) < 32 and char not in "\n\t\r" for char in shown)
+    assert not HIDDEN_PATTERN.search(displayed)
+    assert not any(ord(char) < 32 and char not in "\n\t\r" for char in displayed)
     at = 0
     ends: dict[str, int] = {}
     for piece in turn["pieces"]:
@@ -204,7 +204,7 @@ def test_marks_keep_the_text_and_their_places(text: str, cuts: list[tuple[int, i
     assert ends == {str(n): b for n, (_, b) in enumerate(places)}
 
 
-def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
+def test_languages_that_were_not_judged_are_listed() -> None:
     gap = NotJudged(language="de", turns=(1, 4), codes=("C1",), check_only=("M2",))
     about = {"dialogue_id": "d", "release": "r1", "taxonomy": "1.0.0", "not_judged": (gap,)}
     whole = Verdict(**about, status="not_judged")
@@ -224,7 +224,7 @@ def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
     )
 
 
-def test_what_turns_or_hides_text_is_named() -> None:
+def test_reversing_and_invisible_characters_are_replaced_by_names() -> None:
     assert safe_text("a\u202eb\u2066c\u2069\u200b\u061c\x1b") == "a⟦RLO⟧b⟦LRI⟧c⟦PDI⟧⟦ZWSP⟧⟦ALM⟧\u241b"
     assert safe_markdown("a\u202eb\u2060") == "a⟦RLO⟧b⟦WJ⟧"
     assert safe_text("pass\u200dword \U000e0041") == "pass⟦ZWJ⟧word ⟦U+E0041⟧"
@@ -256,8 +256,8 @@ def long(*sizes: int) -> Dialogue:
 @given(st.lists(st.integers(0, 30), max_size=30))
 def test_pages_hold_all_of_a_dialogue_once_and_no_more_than_their_size(sizes: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shown, "PAGE_TURNS", 4)
-        patch.setattr(shown, "PAGE_CHARS", 10)
+        patch.setattr(dialogue_view, "PAGE_TURNS", 4)
+        patch.setattr(dialogue_view, "PAGE_CHARS", 10)
         pages = paginate(long(*sizes))
         stretches = [each for page in pages for each in page]
         for turn in long(*sizes).turns:
@@ -287,16 +287,16 @@ def edited(answer: Answer, *events: dict[str, Any], only_turn: int | None = None
 SET = {"kind": "set", "id": "0", "state": "kept", "code": "C1", "severity": "S2"}
 
 
-def test_a_code_that_is_shown_by_other_characters_is_meant_by_them() -> None:
+def test_an_escaped_code_is_resolved_to_the_original() -> None:
     """The browser knows codes as they are shown; one of another taxonomy may hold characters that are not."""
     raw = "X\u202e" + "y" * 80
     events = [{"seq": 1, "kind": "say", "code": safe_text(raw), "present": False}]
     batch = parse_batch({"tab": "one", "draft": "d", "events": events})
     assert batch is not None
-    ((_, said),) = batch.parse_events()
-    assert isinstance(said, Say)
+    ((_, event),) = batch.parse_events()
+    assert isinstance(event, Say)
     fresh = start_answer(None, (raw,), None, "key")
-    answer = apply_edit(fresh, said, dialogue(), (raw,), None, load_taxonomy(), lambda _: None)
+    answer = apply_edit(fresh, event, dialogue(), (raw,), None, load_taxonomy(), lambda _: None)
     assert answer.said == {raw: False}
 
 

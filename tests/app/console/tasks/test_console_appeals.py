@@ -83,9 +83,9 @@ def test_an_agent_objects_a_second_review_is_blind_and_an_expert_decides(
 
 def test_one_person_is_one_reviewer_with_one_answer(open_page: Open, people: Store) -> None:
     """Whoever corrects an answer has one, and keeps the number from the earlier answers to the second review."""
-    said = annotations.review(people, "rob", "d1", "rob", ["C1"], [], expected=None)
+    review = annotations.review(people, "rob", "d1", "rob", ["C1"], [], expected=None)
     appeals.open_appeal(people, "agnes", "d1", 1, "C1", "I had answered that")
-    annotations.correct(people, "rob", int(said.id), "again", [make_finding()])
+    annotations.correct(people, "rob", int(review.id), "again", [make_finding()])
     page = open_page("eve", at="Appeals")
     assert "Reviewer 1 sees this error" in page.words
     assert "sees no such error" not in page.words
@@ -113,7 +113,7 @@ def test_a_lead_sends_appeals_to_a_second_review_by_a_button(open_page: Open, pe
     assert "1 task was added" not in page.words, "a message in the language of before"
 
 
-def test_an_appeal_that_nobody_may_review_says_so(open_page: Open, people: Store) -> None:
+def test_an_appeal_that_nobody_may_review_is_reported(open_page: Open, people: Store) -> None:
     appeals.open_appeal(people, "agnes", "d1", 1, "C1", "I had answered that")
     newest = None
     for name in ("rob", "ria", "lea", "ada", "eve"):
@@ -131,10 +131,10 @@ def test_an_expert_puts_another_finding_in_its_place(open_page: Open, people: St
     page.run()
     page.choose("Error that stands", "T1")
     page.test.text_area[0].set_value("Curt.")
-    for words, told in (("no such words", "Turn 1 has no such words"), ("Anything else?", "is decided")):
+    for words, message in (("no such words", "Turn 1 has no such words"), ("Anything else?", "is decided")):
         page.fill(**{"Its words in the turn; empty: the whole turn": words})
         page.run()
         page.press("Decide")
-        assert told in page.text
+        assert message in page.text
     (decided,) = appeals.list_own(people, "agnes")
     assert (decided.state, decided.reason) == ("amended", "Curt.")

@@ -89,7 +89,7 @@ def test_a_dialogue_is_reviewed_by_keyboard_alone(page_of: PageOf, store: Store,
     (row,) = saved()
     text = "Message 3 of a long dialogue, with some more words."
     at = text.index("dialogue")
-    first, changed, added = row["said"]
+    first, changed, added = row["marks"]
     assert first == (1, "T1", "S2", 0, 7)
     assert changed == (5, "C1", "S2", 0, 7)
     assert added[1:3] == ("T1", "S1")
@@ -132,7 +132,7 @@ def test_decisions_in_a_hurry_survive_a_reload_and_a_lost_connection(
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
     (row,) = saved()
-    assert [turn for turn, *_ in row["said"]] == [3, 7, 11, 15, *range(17, 40, 2)]
+    assert [turn for turn, *_ in row["marks"]] == [3, 7, 11, 15, *range(17, 40, 2)]
 
 
 def test_decisions_are_undone_after_a_reload(page_of: PageOf, store: Store, saved: Saved) -> None:
@@ -161,7 +161,7 @@ def test_decisions_are_undone_after_a_reload(page_of: PageOf, store: Store, save
     page.keyboard.press("Shift+B")
     page.get_by_text("Saved as answer 1").wait_for()
     (row,) = saved()
-    assert [turn for turn, *_ in row["said"]] == [1, 3, 5]
+    assert [turn for turn, *_ in row["marks"]] == [1, 3, 5]
     assert page.locator("[data-do=undo]:disabled").count() == 1  # the next item has a history of its own
 
 
@@ -186,7 +186,7 @@ def test_a_labeler_works_by_keyboard(page_of: PageOf, saved: Saved) -> None:
     acknowledged(page)
     page.keyboard.press("0")
     page.get_by_text("1 more").or_(page.get_by_text("2 done in this sitting")).first.wait_for()
-    assert [row["said"] for row in saved()] == [[(1, "C1", "S2", 9, 13)], []]
+    assert [row["marks"] for row in saved()] == [[(1, "C1", "S2", 9, 13)], []]
 
 
 def test_both_pages_by_clicks(page_of: PageOf, store: Store, saved: Saved) -> None:
@@ -206,16 +206,16 @@ def test_both_pages_by_clicks(page_of: PageOf, store: Store, saved: Saved) -> No
     button(page, "Save and next").click()
     page.get_by_text("Dialogue d1").wait_for()
     (row,) = saved()
-    assert row["said"] == [(1, "C1", "S2", 0, 14), (1, "C2", row["said"][1][2], 0, 8)]  # "Anything"
+    assert row["marks"] == [(1, "C1", "S2", 0, 14), (1, "C2", row["marks"][1][2], 0, 8)]  # "Anything"
 
     label = page_of("ann")
     started(label)
     button(label, "No error here").click()
     label.locator("[data-turn='3']", has_text="owned").wait_for()
     acknowledged(label)
-    shown = label.locator("[data-turn='3'] .dialint-text").text_content()
+    displayed = label.locator("[data-turn='3'] .dialint-text").text_content()
     hostile = dialogues.read(store, "rob", "hostile")[0].turns[3].text
-    assert shown == hostile.translate({0x1B: "\u241b", 0x202E: "\ufffd", 0x202C: "\ufffd"})
+    assert displayed == hostile.translate({0x1B: "\u241b", 0x202E: "\ufffd", 0x202C: "\ufffd"})
     page_text = label.content()
     assert not [each for each in ("task:", "task-", 'hostile"', "model-7") if each in page_text]  # blind
     label.evaluate(SELECT, [3, "<script>"])
@@ -227,7 +227,7 @@ def test_both_pages_by_clicks(page_of: PageOf, store: Store, saved: Saved) -> No
     button(label, "Save and next").click()
     label.get_by_text("We will look into it.").wait_for()
     acknowledged(label)
-    (_, _, _, start, end) = saved()[2]["said"][0]
+    (_, _, _, start, end) = saved()[2]["marks"][0]
     assert hostile[start:end] == "<script>"
     assert "owned" not in label.title()
 
@@ -237,12 +237,12 @@ def test_both_pages_by_clicks(page_of: PageOf, store: Store, saved: Saved) -> No
 def test_the_server_is_killed_around_a_click(
     browser: Any, server: Any, signed_in: Callable[[Any, int, str], None], store: Store, saved: Saved
 ) -> None:
-    """What was acknowledged is stored, and nothing is stored twice; else the draft is there."""
+    """Every acknowledged answer is stored, and none twice; else the draft is there."""
     names = [f"f{number}" for number in range(N)]
     for at, name in enumerate(names):
         texts = ("Where?", "Anything else?", "My parcel!", "We will look into it.")
         add_to_review(store, make_dialogue(name, *texts), make_finding(), priority=99.0 - at)
-    chance = random.Random(7)
+    rng = random.Random(7)
 
     def opened(name: str) -> Any:
         page = browser.new_page()
@@ -258,7 +258,7 @@ def test_the_server_is_killed_around_a_click(
         page.get_by_text("1 of 1 decided").first.wait_for()
         acknowledged(page)
         button(page, "Save and next").click(no_wait_after=True)
-        time.sleep(chance.uniform(0.0, 0.12))
+        time.sleep(rng.uniform(0.0, 0.12))
         server.kill()
         is_acknowledged = page.get_by_text("Saved as answer").count() > 0
         stored = [row for row in saved() if row["dialogue"] == name]
@@ -271,4 +271,4 @@ def test_the_server_is_killed_around_a_click(
             button(page, "Save and next").click()
             page.get_by_text("Saved as answer").wait_for()
             page.close()
-        assert [row["said"] for row in saved() if row["dialogue"] == name] == [[(1, "C1", "S2", 0, 14)]]
+        assert [row["marks"] for row in saved() if row["dialogue"] == name] == [[(1, "C1", "S2", 0, 14)]]

@@ -26,8 +26,8 @@ def started(store: Store) -> Store:
 
 def answer(store: Store, who: str, yes: tuple[str, ...]) -> None:
     while lease := leases.claim(store, who, "autumn"):
-        found = [make_finding(quote="Anything", probability=1.0)] if lease.dialogue in yes else []
-        annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+        findings = [make_finding(quote="Anything", probability=1.0)] if lease.dialogue in yes else []
+        annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", findings)
 
 
 def test_a_lead_starts_a_session_with_people_codes_and_dialogues(open_page: Open, store: Store) -> None:

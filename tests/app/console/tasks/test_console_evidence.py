@@ -27,7 +27,7 @@ clauses:
 CLAUSE = "Look the order up before a refund. <b>Always.</b>"
 CITES = f"clause look-first of policy shop (“{CLAUSE}”): before refund find is missing"
 SOURCES = ("Pets travel in the cabin up to 8 kg. Larger ones do not.", "Bags up to 23 kg are free.", "kb-17")
-SAID = ("Can my dog come?", "It was refunded. Dogs of any size may come.", "And a bag?", "Yes.")
+TEXTS = ("Can my dog come?", "It was refunded. Dogs of any size may come.", "And a bag?", "Yes.")
 
 
 def version(text: str = CLAUSE, number: int = 3) -> PublishedText:
@@ -47,12 +47,12 @@ UNRECORDED = "which one the dialogue was scored with is not recorded."
 OTHER = PublishedText(version=4, text=POLICY.format(text="x").replace("look-first", "look"))
 
 
-def found(code: str, reason: str) -> Finding:
+def citing(code: str, reason: str) -> Finding:
     return make_finding(code, quote="It was refunded.", reason=reason)
 
 
-def asked(policy: str | None = None) -> Dialogue:
-    return make_dialogue("pets", *SAID, policy=policy, sources=SOURCES)
+def make_pets(policy: str | None = None) -> Dialogue:
+    return make_dialogue("pets", *TEXTS, policy=policy, sources=SOURCES)
 
 
 @pytest.mark.parametrize(("policies", "text", "note"), [
@@ -68,22 +68,22 @@ def asked(policy: str | None = None) -> Dialogue:
      "This dialogue was scored with rules that are no version of this policy here. So the finding quotes the "
      "clause:"),
 ])  # fmt: skip
-def test_the_clause_is_that_of_the_version_scored_with_and_says_which(
+def test_the_clause_is_of_the_scored_version_with_a_note(
     policies: dict[str, PolicyTexts], text: str, note: str
 ) -> None:
-    (clause,) = find_evidence(asked(), found("P1", CITES), policies)
+    (clause,) = find_evidence(make_pets(), citing("P1", CITES), policies)
     assert (clause.title, clause.note) == ("Clause look-first of the policy shop", note)
     assert clause.passages == ((text, False),)
 
 
 def test_a_finding_that_cites_none_has_the_clauses_of_its_code() -> None:
-    titles = [each.title for each in find_evidence(asked("shop"), found("P1", "Not looked up."), shop())]
+    titles = [each.title for each in find_evidence(make_pets("shop"), citing("P1", "Not looked up."), shop())]
     assert titles == ["Clause look-first of the policy shop"]
-    (unknown,) = find_evidence(asked("desk"), found("P1", "Not looked up."), shop())
+    (unknown,) = find_evidence(make_pets("desk"), citing("P1", "Not looked up."), shop())
     assert (unknown.title, unknown.passages) == ("Policy desk", ())
     assert unknown.note == "This policy is not published here. So its clauses cannot be shown."
-    assert find_evidence(asked("shop"), found("C1", "Not answered."), shop()) == ()
-    (chosen,) = find_evidence(asked(), found("P1", "Not looked up."), scored(version(), version()))
+    assert find_evidence(make_pets("shop"), citing("C1", "Not answered."), shop()) == ()
+    (chosen,) = find_evidence(make_pets(), citing("P1", "Not looked up."), scored(version(), version()))
     assert chosen.note == "As scored with, version 3.", "a policy that the dialogue does not name applied"
 
 
@@ -94,11 +94,11 @@ def test_a_finding_that_cites_none_has_the_clauses_of_its_code() -> None:
     ("It is not in kb-17.", ["Source 3"]),
 ])  # fmt: skip
 def test_sources_are_those_that_the_reason_names_else_all(reason: str, titles: list[str]) -> None:
-    shown = find_evidence(asked(), found("I1", reason), {})
-    assert [each.title for each in shown] == titles
-    marked = [text for each in shown for text, is_marked in each.passages if is_marked]
+    evidence = find_evidence(make_pets(), citing("I1", reason), {})
+    assert [each.title for each in evidence] == titles
+    marked = [text for each in evidence for text, is_marked in each.passages if is_marked]
     assert marked == (["cabin up to 8 kg"] if "“" in reason else [])
-    assert ["only the name" in each.note for each in shown] == [title == "Source 3" for title in titles]
+    assert ["only the name" in each.note for each in evidence] == [title == "Source 3" for title in titles]
 
 
 def test_the_clause_unfolds_beside_its_turn_by_key_and_by_click(
@@ -108,7 +108,7 @@ def test_the_clause_unfolds_beside_its_turn_by_key_and_by_click(
     documents.save_version(store, "lea", "policy", "shop", POLICY.format(text=CLAUSE), "new", expected=0)
     documents.publish(store, "lea", "policy", "shop", 1)
     claim = make_finding("C2", 3, "Yes.", reason="")
-    add_to_review(store, asked(), found("C1", CITES), found("T1", "It is rude."), claim)
+    add_to_review(store, make_pets(), citing("C1", CITES), citing("T1", "It is rude."), claim)
     page = page_of("rob")
     page.get_by_role("button", name="Start").first.click()
     folded = page.locator('.dialint-turn[data-turn="1"] details.dialint-evidence')

@@ -55,8 +55,8 @@ def test_one_key_confirms_rejects_adds_or_finds_nothing_and_opens_the_next(
     page.keyboard.press("Shift+N")  # another is open: nothing is saved
     page.locator('.dialint-current[data-id="1"]').wait_for()
     page.wait_for_function(IDLE)
-    found = [[(code, start, end) for _, code, _, start, end in row["said"]] for row in saved()]
-    assert found == [[("C1", 0, 8)], [], [("C1", 0, 8)], []]
+    findings = [[(code, start, end) for _, code, _, start, end in row["marks"]] for row in saved()]
+    assert findings == [[("C1", 0, 8)], [], [("C1", 0, 8)], []]
 
 
 SWALLOW = """() => {
@@ -101,7 +101,7 @@ def test_the_last_decision_saves_where_the_account_prefers_it(
     for key in ("g", "2", "n"):
         page.keyboard.press(key)
     shows(page, "k3")
-    assert [[code for _, code, *_ in row["said"]] for row in saved()] == [["C1"], ["C1"], []]
+    assert [[code for _, code, *_ in row["marks"]] for row in saved()] == [["C1"], ["C1"], []]
     assert [each["turn"] for each in json.loads(saved()[1]["rejections"])] == [1]
 
 
@@ -168,7 +168,8 @@ def test_an_error_is_added_from_the_page_of_the_dialogue(
     assert not page.evaluate("document.querySelector('.dialint-work').work.data.adding"), "it is asked once"
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
-    assert [(turn, code, start, end) for turn, code, _, start, end in saved()[0]["said"]] == [(3, "T1", 3, 7)]
+    ((turn, code, _, start, end),) = saved()[0]["marks"]
+    assert (turn, code, start, end) == (3, "T1", 3, 7)
 
 
 SELECT_CALL_AND_ADD = """() => {
@@ -216,7 +217,7 @@ def test_an_error_of_a_call_is_confirmed_and_another_added(
     assert page.locator('[data-turn="1"] .dialint-badge').count() == 2
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
-    assert {(turn, code, start, end) for turn, code, _, start, end in saved()[0]["said"]} == {
+    assert {(turn, code, start, end) for turn, code, _, start, end in saved()[0]["marks"]} == {
         (1, "C1", 0, 1),
         (1, "T1", 0, 1),
     }
@@ -241,7 +242,7 @@ HINTS = """() => {
   const work = document.querySelector(".dialint-work").work;
   return [work.digitMeaning(), digits(".dialint-reasons"), digits(".dialint-tools"), digits(".dialint-card > .dialint-buttons")];
 }"""
-SELECTED, ASKED, PLAIN = ["code", False, True, False], ["reason", True, False, False], "severity"
+SELECTED, REJECTED, PLAIN = ["code", False, True, False], ["reason", True, False, False], "severity"
 
 
 def test_digits_mean_one_thing_at_a_time(page_of: PageOf, store: Store, saved: Saved) -> None:
@@ -266,7 +267,7 @@ def test_digits_mean_one_thing_at_a_time(page_of: PageOf, store: Store, saved: S
     page.evaluate(SELECT, [3, "We"])
     assert page.evaluate(HINTS) == SELECTED
     page.keyboard.press("n")
-    assert page.evaluate(HINTS) == ASKED, "a rejection takes the selection away"
+    assert page.evaluate(HINTS) == REJECTED, "a rejection takes the selection away"
     assert page.get_by_text("Digits: the reason").is_visible()
     page.evaluate(SELECT, [3, "We"])
     assert page.evaluate(HINTS) == SELECTED, "words selected are no reason"
@@ -279,5 +280,5 @@ def test_digits_mean_one_thing_at_a_time(page_of: PageOf, store: Store, saved: S
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
     (row,) = saved()
-    assert [each[:1] for each in row["said"]] == [(3,)]
+    assert [each[:1] for each in row["marks"]] == [(3,)]
     assert row["rejections"] in (None, "[]")

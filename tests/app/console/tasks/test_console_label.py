@@ -20,21 +20,21 @@ Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
 
 
-def test_a_label_is_blind_and_says_yes_and_no(open_page: Open, saved: Saved) -> None:
+def test_a_label_is_blind_with_yes_and_no(open_page: Open, saved: Saved) -> None:
     page = open_page("ann").start()
     words = page.text
     assert "Read it all first." in words
     assert "Is the customer's open question" in words
-    shown = json.dumps(page.workspace())
+    content = json.dumps(page.workspace())
     for trace in ("model-7", "91 %", "0.91", "d3", "task"):
-        assert f'"{trace}' not in shown
+        assert f'"{trace}' not in content
     assert page.session("label").item.verdict is None
     assert page.session("label").answer.choices == ()
     page.say("T1", False).say("C1", True).act("save", "label")
     assert "Not saved" in page.words, "yes needs a place"
     page.add("label", 1, "C1").act("save", "label")
     (row,) = saved()
-    assert (row["said"], row["seen_verdict"], row["kind"]) == ([(1, "C1", "S2", 0, 14)], False, "crowd")
+    assert (row["marks"], row["seen_verdict"], row["kind"]) == ([(1, "C1", "S2", 0, 14)], False, "crowd")
 
 
 def test_a_labeler_reads_and_marks_masked_text(open_page: Open, store: Store, saved: Saved) -> None:
@@ -54,13 +54,13 @@ def test_a_labeler_reads_and_marks_masked_text(open_page: Open, store: Store, sa
     assert again.session("label").answer.choices == page.session("label").answer.choices
     again.say("T1", False).act("save", "label")
     (row,) = saved()
-    assert row["said"] == [(1, "C1", "S2", 9, 34)]
+    assert row["marks"] == [(1, "C1", "S2", 9, 34)]
     assert turns[1].text[9:34] == "anna.k@example.com right?"
 
 
-def test_a_prelabelled_project_shows_what_the_model_says(open_page: Open, store: Store, saved: Saved) -> None:
-    shown = Project(id="a shown one", codes=("C1", "T1"), prelabelled=True)
-    projects.create(store, "lea", shown)
+def test_a_prelabelled_project_shows_the_models_findings(open_page: Open, store: Store, saved: Saved) -> None:
+    project = Project(id="a shown one", codes=("C1", "T1"), prelabelled=True)
+    projects.create(store, "lea", project)
     tasks.add(store, "lea", "a shown one", [NewTask(dialogue="d2")])
     page = open_page("ann").choose("Project", "a shown one").start()
     first = page.workspace()["choices"][0]
@@ -69,10 +69,10 @@ def test_a_prelabelled_project_shows_what_the_model_says(open_page: Open, store:
     page.press("Reopen my last answer")
     assert [choice["state"] for choice in page.workspace()["choices"]] == ["kept", "rejected"]
     page.act("save", "label")
-    assert [(row["said"], row["seen_verdict"]) for row in saved()] == [([(1, "C1", "S2", 0, 14)], True)] * 2
+    assert [(row["marks"], row["seen_verdict"]) for row in saved()] == [([(1, "C1", "S2", 0, 14)], True)] * 2
 
 
-def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved) -> None:
+def test_a_label_is_reopened_blind(open_page: Open, store: Store, saved: Saved) -> None:
     page = open_page("ann").press("Reopen my last answer")
     assert "You have no answer here to take back." in page.text
     page.start().say("T1", False).add("label", 1, "C1").act("save", "label")
@@ -93,7 +93,7 @@ def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved
     page.send("label", {"kind": "remove", "id": own}).say("C1", False).act("save", "label")
     first, _, second = saved()
     assert (second["supersedes"], second["task"], second["labeler"]) == (first["id"], first["task"], "ann")
-    assert [len(first["said"]), len(second["said"])] == [1, 0]
+    assert [len(first["marks"]), len(second["marks"])] == [1, 0]
     assert (second["kind"], second["seen_verdict"]) == ("crowd", False)
     assert page.session("label").item.task == in_hand  # the task that was in hand is in hand again
     page.act("reopen", "label").act("leave", "label")
@@ -105,7 +105,7 @@ def label_nothing(page: Any) -> Any:
     return page.say("C1", False).say("T1", False).act("save", "label")
 
 
-def test_a_half_made_correction_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
+def test_an_unfinished_correction_is_restored_after_a_reload(open_page: Open, saved: Saved) -> None:
     label_nothing(open_page("ann").start()).act("reopen", "label").say("C1", True)
     again = open_page("ann").act("reopen", "label")
     assert "Your draft was restored." in again.words
@@ -153,7 +153,7 @@ def test_a_message_stays_until_the_next_thing_is_done(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("leaves", ["stop", "reopen"])
-def test_what_was_said_in_the_same_moment_as_leaving_is_kept(open_page: Open, leaves: str) -> None:
+def test_an_edit_in_one_batch_with_leaving_is_saved(open_page: Open, leaves: str) -> None:
     page = label_nothing(open_page("ann").start())
     page.send("label", {"kind": "say", "code": "T1", "present": False}, {"kind": leaves})
     page.act("leave", "label") if leaves == "reopen" else page.start()

@@ -34,7 +34,7 @@ def test_a_review_in_order_of_priority(open_page: Open, store: Store, saved: Sav
         "reviewer",
         True,
     )
-    assert row["said"] == [(1, "C1", "S2", 0, 14)]
+    assert row["marks"] == [(1, "C1", "S2", 0, 14)]
     assert 0 <= row["seconds"] < 60
     assert "Dialogue d1; 1 more wait for you" in page.words
     assert "Only you see this: 1 done in this sitting" in page.words
@@ -87,20 +87,20 @@ def test_a_finding_is_changed_and_another_added(open_page: Open, saved: Saved) -
     assert page.workspace()["fixed"]["given"]["3"]["C1"] == "3 %"
     page.add("review", 3, "C1").act("save")
     (row,) = saved()
-    assert row["said"] == [(1, "C2", "S2", 0, 14), (3, "C1", "S2", 0, 21)]
+    assert row["marks"] == [(1, "C2", "S2", 0, 14), (3, "C1", "S2", 0, 21)]
 
 
-def test_a_skip_says_why(open_page: Open, store: Store, saved: Saved) -> None:
+def test_a_skip_stores_its_reason(open_page: Open, store: Store, saved: Saved) -> None:
     page = open_page("rob").start().act("skip", reason="no such reason")
     assert "Dialogue d2" in page.words
     page.act("skip", reason="broken", more="half of it")
     assert "Dialogue d1" in page.words
     assert "1 more wait for you" in page.words, "what one skipped is not counted"
     assert saved() == []
-    said = store.read(
+    skipped = store.read(
         lambda transaction: transaction.run(lease_rows.select().where(lease_rows.c.state == "skipped")).one()
     )
-    assert (said.account, said.reason) == ("rob", "The text is broken or cut off: half of it")
+    assert (skipped.account, skipped.reason) == ("rob", "The text is broken or cut off: half of it")
 
 
 def test_a_second_click_counts_once(open_page: Open, store: Store, saved: Saved) -> None:
@@ -140,9 +140,7 @@ def test_events_count_once_however_often_they_are_sent(open_page: Open, store: S
 
 
 @pytest.mark.parametrize("choice", ["Save mine as well", "Keep theirs"])
-def test_an_answer_from_elsewhere_is_shown_with_both_values(
-    open_page: Open, store: Store, saved: Saved, choice: str
-) -> None:
+def test_a_conflict_displays_both_answers(open_page: Open, store: Store, saved: Saved, choice: str) -> None:
     page = open_page("rob").start().decide("kept", "rejected")
     late = update(lease_rows).where(lease_rows.c.account == "rob").values(expires_ms=0)
     store.write(lambda transaction: transaction.run(late))
@@ -156,13 +154,13 @@ def test_an_answer_from_elsewhere_is_shown_with_both_values(
     assert len(saved()) == 1, "nothing is overwritten"
     page.press(choice)
     hers, *mine = saved()
-    assert hers["said"] == []
-    assert [(row["labeler"], row["said"]) for row in mine] == (
+    assert hers["marks"] == []
+    assert [(row["labeler"], row["marks"]) for row in mine] == (
         [("rob", [(1, "C1", "S2", 0, 14)])] if choice == "Save mine as well" else []
     )
 
 
-def test_a_long_dialogue_is_shown_page_by_page(
+def test_a_long_dialogue_is_paginated(
     open_page: Open, store: Store, saved: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dialogue_view, "PAGE_TURNS", 4)
@@ -186,5 +184,5 @@ def test_a_long_dialogue_is_shown_page_by_page(
     assert masked == [], "a click masks nothing anew: the store keeps the view"
     page.act("save")
     (row,) = saved()
-    assert row["said"] == [(1, "C1", "S2", 0, 4), (5, "C2", row["said"][1][2], 0, 25)]
+    assert row["marks"] == [(1, "C1", "S2", 0, 4), (5, "C2", row["marks"][1][2], 0, 25)]
     assert "anna5" not in row["findings"]
