@@ -62,7 +62,7 @@ def _hold(language: Language) -> Iterator[None]:
         _HELD.reset(token)
 
 
-def speak(wanted: str) -> AbstractContextManager[None]:
+def use_language(wanted: str) -> AbstractContextManager[None]:
     """Answer a request outside of a page in the language that its ``Accept-Language`` prefers."""
     return _hold(next((each for each in LANGUAGES if wanted[:2].lower() == each), "en"))
 

@@ -77,7 +77,7 @@ def main() -> None:
                     st.page_link(each, label=safe_markdown(each.title))
             _show_account(store, account)
         if page.url_path:  # home leads on to another page: nothing is read there
-            if notice := SESSIONS.take_notice(session):
+            if notice := SESSIONS.pop_notice(session):
                 st.success(safe_markdown(notice))
             empty_fields()
         page.run()

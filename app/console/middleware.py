@@ -65,7 +65,7 @@ HEADERS = {
 }
 
 
-async def nobody(session: str) -> bool:
+async def deny_upload(session: str) -> bool:
     """No session may upload."""
     return False
 
@@ -100,7 +100,7 @@ class SecurityMiddleware:
 
     app: ASGIApp
     hosts: Sequence[str] = ()
-    may_upload: Callable[[str], Awaitable[bool]] = nobody
+    may_upload: Callable[[str], Awaitable[bool]] = deny_upload
     sign_in_paths: Collection[str] = ()
     """Of a configured provider (`dialint.app.console.oidc`). Their answers set no cookie of ours: a provider
     sends the browser there without the one that it has."""

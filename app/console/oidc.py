@@ -36,7 +36,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from dialint.app.console.i18n import N_, _, current_language, speak
+from dialint.app.console.i18n import N_, _, current_language, use_language
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.middleware import BROWSER, LOCAL_HOSTS, SESSION
 from dialint.app.console.sessions import LOGIN, SESSIONS, Client, Session, begin_session, open_store
@@ -370,7 +370,7 @@ def _sign_in(provider: Provider, location: str, state: str, code: str) -> tuple[
 
 def _page(request: Request, notice: DialintError | str, status: int) -> Response:
     """Return a page that leads on to the console, at once without a message, in the browser's language."""
-    with speak(request.headers.get("accept-language", "")):
+    with use_language(request.headers.get("accept-language", "")):
         language = current_language()
         message = explain_as_sentence(notice) if isinstance(notice, DialintError) else notice and _(notice)
     onward = "" if message else '<meta http-equiv="refresh" content="0; url=/">'

@@ -30,7 +30,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dialint.app.console.i18n import _, speak
+from dialint.app.console.i18n import _, use_language
 from dialint.app.console.middleware import (
     BROWSER,
     BROWSER_COOKIE,
@@ -129,7 +129,7 @@ class Sessions:
         if (session := self.find(key)) is not None:
             session.used_s = self.now_s()
 
-    def take_notice(self, key: str) -> str:
+    def pop_notice(self, key: str) -> str:
         """Return the notice of a session, and clear it."""
         if (session := self.find(key)) is None:
             return ""
@@ -327,7 +327,7 @@ def lead_route(path: str, answer: Callable[[Store, str, Request], Response | Non
                 language = load_preferences(store, account).language or language
                 return answer(store, account, request) or Response(status_code=404)
         except WorldError:
-            with speak(language):
+            with use_language(language):
                 text = _("This file could not be made. Please try again later.")
             return Response(f"{text}\n", 503, media_type="text/plain")
         except DialintError:

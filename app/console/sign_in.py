@@ -69,7 +69,7 @@ def sign_in_page(store: Store) -> None:
         st.title("dialint", anchor=False)
         if (name := st.session_state.get(CHOOSING)) is not None:
             st.info(_("Your password was for one time. Choose your own to go on."))
-            _password_form(store, name)
+            _show_password_form(store, name)
             st.button(_("Back"), type="tertiary", on_click=st.session_state.clear)
             return
         client = current_client()
@@ -124,10 +124,10 @@ def password_page(store: Store, account: Account) -> None:
     """Change one's own password."""
     st.subheader(_("Your account"), anchor=False)
     st.text(safe_text(f"{account.id}, {role_name(account.role)}"))
-    _password_form(store, account.id)
+    _show_password_form(store, account.id)
 
 
-def _password_form(store: Store, name: str) -> None:
+def _show_password_form(store: Store, name: str) -> None:
     with st.form("password", clear_on_submit=True):
         old = st.text_input(_("Password now"), type="password", autocomplete="current-password")
         new = st.text_input(_("New password"), type="password", autocomplete="new-password")

@@ -81,7 +81,7 @@ def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -
         at = show_time(from_ms(hit.at_ms)).removesuffix(" UTC")
         states = {("status", hit.status), ("review", hit.review), ("appeal", hit.appeal)} - usual
         titles = [_(title) for field, value, title in STATUSES.values() if (field, value) in states]
-        row: list[Cell] = [at, dialogue_cell(hit.dialogue, **place), origin, _chips(hit.findings)]
+        row: list[Cell] = [at, dialogue_cell(hit.dialogue, **place), origin, _make_chips(hit.findings)]
         rows.append([*row, ", ".join(titles) or "–", *scores])
         if with_text:
             rows[-1].insert(4, "" if hit.snippet is None else hit.snippet.text)
@@ -89,7 +89,7 @@ def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -
     st.caption(_("Times in UTC. ✓ confirmed, ✗ rejected, ✎ changed, + added by a person, ? suggestion."))
 
 
-def _chips(findings: Sequence[HitFinding]) -> Chips:
+def _make_chips(findings: Sequence[HitFinding]) -> Chips:
     ordered = sorted(findings, key=lambda each: each.suggestion)
     chips: list[tuple[str, Colour]] = []
     for each in ordered[:MAX_CHIPS]:

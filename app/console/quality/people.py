@@ -126,13 +126,13 @@ def _show_everybody(people: Sequence[Labeler], accounts: dict[str, Account]) -> 
             person.name,
             role,
             show_number(quality.answers),
-            _share(quality.agreement), _share(quality.accuracy),
+            _format_share(quality.agreement), _format_share(quality.accuracy),
             _format_figure(
                 quality.bias, lambda each: show_number(n, "+0;-0") if (n := round(100 * each)) else "0",
                 2, between=" … ",
             ),
             _format_figure(person.competence, lambda each: show_number(each, "0.0;-0.0"), 1),
-            _quartiles(person.speed), _quartiles(person.reading),
+            _format_quartiles(person.speed), _format_quartiles(person.reading),
             show_number(len(person.flags)) if person.flags else "–",
         ))  # fmt: skip
     headings = (
@@ -155,11 +155,11 @@ def _format_figure(
     return f"{(first or show)(figure.value)} ({low}{between}{high})"
 
 
-def _share(figure: Figure) -> str:
+def _format_share(figure: Figure) -> str:
     return _format_figure(figure, lambda each: show_number(round(100 * each)), 2, show_percent)
 
 
-def _quartiles(speed: Speed) -> str:
+def _format_quartiles(speed: Speed) -> str:
     if speed.median is None or speed.first_quartile is None or speed.third_quartile is None:
         return "–"
     value, low, high = (
@@ -201,8 +201,8 @@ def _show_codes(people: Sequence[Labeler]) -> None:
     rows = [
         (
             code_title(code, taxonomy),
-            show_number(quality.answers), show_number(quality.yes), _share(quality.agreement),
-            _share(quality.accuracy),
+            show_number(quality.answers), show_number(quality.yes), _format_share(quality.agreement),
+            _format_share(quality.accuracy),
         )
         for code, quality in sorted(codes.items(), key=lambda item: (-item[1].yes, item[0]))[:N_CODES]
     ]  # fmt: skip

@@ -117,7 +117,7 @@ def _show_one(store: Store, account: Account, listed: dict[str, tuple[Project, s
                     done(message)
         project, state = listed[name]
         with st.form(f"limits:{name}", border=False):
-            limits = _limit_fields("limits", project)
+            limits = _show_limit_fields("limits", project)
             if st.form_submit_button(_("Save limits")):
                 with attempt(ADMIN) as done:
                     projects.change_limits(store, account.id, name, **limits)
@@ -133,7 +133,7 @@ def _show_one(store: Store, account: Account, listed: dict[str, tuple[Project, s
                 done(text.format(name=name))
 
 
-def _limit_fields(key: str, project: Project | None = None) -> dict[str, Any]:
+def _show_limit_fields(key: str, project: Project | None = None) -> dict[str, Any]:
     """Show the fields of a project's limits, and return the values; an unchanged share or day of `project`
     stays exact."""
     name = "" if project is None else f":{project.id}"
@@ -186,7 +186,7 @@ def _show_create(store: Store, account: Account) -> None:
         instructions = st.text_area(
             _("Instructions"), max_chars=20_000, height=90, key="project instructions"
         )
-        limits = _limit_fields("project")
+        limits = _show_limit_fields("project")
         first, second = st.columns(2)
         lease_min = first.number_input(
             _("Lease, minutes"), 1, 600, 15, key="project lease",

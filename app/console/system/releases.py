@@ -126,7 +126,7 @@ def read_figure(measured: Mapping[str, Any], name: str) -> tuple[float | None, t
 def releases_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
     st.subheader(_("Releases"), anchor=False)
-    counts = _count(store, str(store.engine.url), account.id)
+    counts = _count_verdicts(store, str(store.engine.url), account.id)
     entries, problems = list_releases()
     for problem in problems:
         st.error(safe_markdown(explain_as_sentence(problem)))
@@ -135,7 +135,7 @@ def releases_page(store: Store, account: Account) -> None:
 
 
 @st.cache_data(ttl=COUNT_TTL_S, max_entries=20, show_spinner=False)
-def _count(_store: Store, location: str, actor: str) -> dict[str, ReleaseCount]:
+def _count_verdicts(_store: Store, location: str, actor: str) -> dict[str, ReleaseCount]:
     """Count the store's verdicts by release, for this actor only. Kept for a while, as it reads all
     verdicts."""
     return {each.release: each for each in count_by_release(_store, actor)}
@@ -179,7 +179,7 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
     st.caption(paragraph("“In use” is what `dialint score"))
 
 
-def _title(entry: ReleaseEntry) -> str:
+def _format_title(entry: ReleaseEntry) -> str:
     if entry.name == "embedded":
         with suppress(DialintError):
             return read_report(entry).info.id + _(" (embedded)")
@@ -189,7 +189,7 @@ def _title(entry: ReleaseEntry) -> str:
 def _show_report(entries: list[ReleaseEntry]) -> None:
     scans = [entry for entry in entries if entry.kind == "scan"]
     used = next((entry for entry in scans if entry.in_use), None)
-    entry = select(_("Report of"), scans, "report of", _title, usual=used)
+    entry = select(_("Report of"), scans, "report of", _format_title, usual=used)
     try:
         report = read_report(entry)
     except DialintError as damaged:
@@ -254,7 +254,7 @@ def _show_codes(report: ReleaseReport) -> None:
             means.append(_("check") if accuses else _("check (suggests)"))
         rows.append((
             code_title(code, taxonomy), ", ".join(means), report.threshold(code), contract, natural,
-            _share(measured, "precision"), _share(measured, "recall"),
+            _format_share(measured, "precision"), _format_share(measured, "recall"),
         ))  # fmt: skip
     show_table(
         (
@@ -269,7 +269,7 @@ def _show_codes(report: ReleaseReport) -> None:
     st.caption(safe_markdown(text.format(codes=", ".join(uncovered))))
 
 
-def _share(measured: Mapping[str, Any], name: str) -> str:
+def _format_share(measured: Mapping[str, Any], name: str) -> str:
     value, interval = read_figure(measured, name)
     if value is None:
         return "–"

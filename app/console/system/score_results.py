@@ -24,7 +24,6 @@ from dialint.app.console.text import code_title, percent, safe_markdown, safe_te
 from dialint.app.scoring.background import AddedCounts, Job, available_files, load_job, make_file
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.progress import progress
-from dialint.detector.records import Finding
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import parse_verdicts
 from dialint.labeling.exchange.store_transfer import import_logs, import_verdicts
@@ -105,7 +104,14 @@ def _show_findings(job: Job, counts: dict[str, Any]) -> None:
     ]  # fmt: skip
     show_table((_("Code"), _("Findings"), _("Severity"), _("Suggestions")), rows)
     code = select(_("Look at a code"), titles, f"code:{job.id}")
-    examples = _find_examples(job, code)
+    with job.out.open("rb") as lines:
+        examples = [
+            (verdict.dialogue_id, finding)
+            for verdict in parse_verdicts(islice(lines, N_READ))
+            for finding in verdict.findings
+            if finding.code == code
+        ]
+    examples = sorted(examples, key=lambda each: -each[1].probability)[:N_EXAMPLES]
     is_stored = job.record.added is not None
     rows = [
         (
@@ -120,18 +126,6 @@ def _show_findings(job: Job, counts: dict[str, Any]) -> None:
         n = min(N_READ, int(counts["scored"]))
         text = _("The most probable ones of the first {n} dialogues.")
         st.caption(safe_markdown(text.format(n=show_number(n))))
-
-
-def _find_examples(job: Job, code: str) -> list[tuple[str, Finding]]:
-    """Return the most probable findings of a code in the first verdicts, with the ids of their dialogues."""
-    with job.out.open("rb") as lines:
-        examples = [
-            (verdict.dialogue_id, finding)
-            for verdict in parse_verdicts(islice(lines, N_READ))
-            for finding in verdict.findings
-            if finding.code == code
-        ]
-    return sorted(examples, key=lambda each: -each[1].probability)[:N_EXAMPLES]
 
 
 def _show_downloads(job: Job) -> None:

@@ -21,7 +21,7 @@ from dialint.app.console.tasks.cases import (
     CodeQuestion,
     Decision,
     draft_name,
-    evidence,
+    list_evidence,
     list_questions,
     load_draft,
     show_queue,
@@ -138,7 +138,7 @@ def _show_case(session: CaseSession) -> None:
         why = _("Sent to experts as {why}.").format(why=case.why.replace("open: ", "", 1))
         st.caption(safe_markdown(why))
         show_marked_dialogue(
-            case.task.dialogue, _marks(session), case.task.turn, f"case:{case.task.task}",
+            case.task.dialogue, _make_marks(session), case.task.turn, f"case:{case.task.task}",
             only_turn=case.task.turn, on_selection=session.select,
         )  # fmt: skip
     with right:
@@ -155,13 +155,13 @@ def _show_case(session: CaseSession) -> None:
                 for question in agreed:
                     with st.container(border=True):
                         _show_question(session, question)
-        _decision_form(session)
+        _show_decision_form(session)
 
 
-def _marks(session: CaseSession) -> list[Mark]:
+def _make_marks(session: CaseSession) -> list[Mark]:
     marks, turn = [], session.lease.turn or 0
     for question in session.questions:
-        for start, end in sorted({(one.start, one.end) for one in evidence(session.case, question)}):
+        for start, end in sorted({(one.start, one.end) for one in list_evidence(session.case, question)}):
             words = Selection(turn=turn, start=start, end=end)
             marks.append(Mark(words, safe_text(f"{question.code} ?"), "open"))
         decision = session.draft.decisions.get(question.code)
@@ -203,7 +203,7 @@ def _show_question(session: CaseSession, question: CodeQuestion) -> None:
         with st.popover(_("Definition")):
             st.markdown(explain_code(entry))
     if decision is not None and decision.answer == "yes":
-        _evidence_form(session, question, decision)
+        _show_evidence_form(session, question, decision)
 
 
 def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
@@ -218,7 +218,7 @@ def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
             for finding in one.findings:
                 quote = finding.quote if len(finding.quote) <= MAX_QUOTE else f"{finding.quote[:MAX_QUOTE]}…"
                 st.text(safe_text(f"✓ {names[one.who]} · {finding.severity} · “{quote}”"))
-        for finding in evidence(session.case, question):
+        for finding in list_evidence(session.case, question):
             if session.case.verdict is not None and finding.probability < 1.0:
                 release = session.case.verdict.release
                 st.text(safe_text(f"✓ {release} · {show_percent(finding.probability)}"))
@@ -232,7 +232,7 @@ def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
             st.caption(_("Nobody says no."))
 
 
-def _evidence_form(session: CaseSession, question: CodeQuestion, decision: Decision) -> None:
+def _show_evidence_form(session: CaseSession, question: CodeQuestion, decision: Decision) -> None:
     entry = lookup_code(question.code, session.taxonomy)
     key = f"case:{session.case.task.task}:{question.code}:{decision.start}:{decision.end}"
     level, words = st.columns([2, 3])
@@ -243,16 +243,16 @@ def _evidence_form(session: CaseSession, question: CodeQuestion, decision: Decis
     with words:
         whole = (0, len(turn_text(session.case)))
         spans = dict.fromkeys([(decision.start, decision.end)])
-        spans |= dict.fromkeys((one.start, one.end) for one in evidence(session.case, question))
+        spans |= dict.fromkeys((one.start, one.end) for one in list_evidence(session.case, question))
         text = turn_text(session.case)
         names = {span: f"“{text[span[0] : span[1]][:MAX_QUOTE]}”" for span in spans}
         names[whole] = _("the whole turn")
         select(_("Evidence; or select words in the turn"), names, f"{key}:span")
-    if _keep_evidence(session, question.code, decision):
+    if _update_evidence(session, question.code, decision):
         st.rerun()
 
 
-def _keep_evidence(session: CaseSession, code: str, decision: Decision) -> bool:
+def _update_evidence(session: CaseSession, code: str, decision: Decision) -> bool:
     """Put the severity and the words that are chosen on the screen into the draft; whether they are new."""
     key = f"case:{session.case.task.task}:{code}:{decision.start}:{decision.end}"
     severity = st.session_state.get(f"{key}:severity", decision.severity)
@@ -264,7 +264,7 @@ def _keep_evidence(session: CaseSession, code: str, decision: Decision) -> bool:
     return True
 
 
-def _decision_form(session: CaseSession) -> None:
+def _show_decision_form(session: CaseSession) -> None:
     key = f"case reason:{session.case.task.task}"
     st.text_area(
         _("Reason, which is kept with the decision"), key=key, height=80,
@@ -280,7 +280,7 @@ def _decision_form(session: CaseSession) -> None:
             return
         for code, decision in session.draft.decisions.items():
             if decision.answer == "yes":  # chosen together with this click, it is in no draft yet
-                _keep_evidence(session, code, decision)
+                _update_evidence(session, code, decision)
         with report_refusals("adjudicate"):
             seconds = min(time.monotonic() - session.started_s, AWAY_S)
             submit_decision(

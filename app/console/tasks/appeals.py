@@ -90,7 +90,7 @@ def _show_own(store: Store, account: Account, name: str) -> None:
                         f"**{safe_markdown(_('A reviewer rejected this finding: it does not count'))}**"
                     )
                 elif (appeal := own.get((finding.turn, finding.code))) is None:
-                    _object_form(store, account, name, finding, taxonomy)
+                    _show_objection(store, account, name, finding, taxonomy)
                 else:
                     st.markdown(f"**{safe_markdown(states[appeal.state])}**")
                     st.text(safe_text(_("You: {statement}").format(statement=appeal.statement)))
@@ -98,7 +98,7 @@ def _show_own(store: Store, account: Account, name: str) -> None:
                         st.text(safe_text(_("The expert: {reason}").format(reason=appeal.reason)))
 
 
-def _object_form(store: Store, account: Account, name: str, finding: Finding, taxonomy: Taxonomy) -> None:
+def _show_objection(store: Store, account: Account, name: str, finding: Finding, taxonomy: Taxonomy) -> None:
     with st.container(horizontal=True):
         with st.popover(_("What it means")):
             st.markdown(explain_code(lookup_code(finding.code, taxonomy)))
@@ -174,7 +174,7 @@ def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         _show_answers(_("Second review, blind"), dispute.second, names, code, taxonomy)
         _show_answers(_("Earlier answers"), others, names, code, taxonomy)
         if dispute.second:
-            _decision_form(store, account, dispute, taxonomy)
+            _show_decision_form(store, account, dispute, taxonomy)
         else:
             _show_second_review(store, account, dispute, listed)
 
@@ -254,7 +254,7 @@ def _show_answers(
             st.text(safe_text(text))
 
 
-def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
+def _show_decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
     appeal = dispute.appeal
     outcomes: dict[Outcome, str] = {
         "upheld": _("The finding stands"),

@@ -64,7 +64,7 @@ def calibration_page(store: Store, account: Account) -> None:
         )  # fmt: skip
         if plans:
             with st.popover(_("New session")):
-                start_form(store, account, taxonomy)
+                show_session_form(store, account, taxonomy)
     sessions = list_sessions(store, account.id)
     if not sessions:
         st.info(_("No session so far. A lead starts one with at least two people and a few dialogues."))
@@ -90,7 +90,7 @@ def calibration_page(store: Store, account: Account) -> None:
     st.caption(safe_markdown(" · ".join(facts)))
     _show_progress(account, session, plans=plans)
     if plans:
-        manage_form(store, account, session)
+        show_state_button(store, account, session)
     if session.is_over or (plans and any(member.answered for member in session.members)):
         show_results(store, account, session, list(sessions), taxonomy)
 
@@ -122,7 +122,7 @@ def _show_progress(account: Account, session: Session, *, plans: bool) -> None:
 MAX_ITEMS = 200
 
 
-def start_form(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+def show_session_form(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     """Show a form for a new session: members, dialogues, codes."""
     people = [one.id for one in accounts.list_accounts(store, account.id) if has_permission(one, "label")]
     designs: dict[Design, str] = {
@@ -162,7 +162,7 @@ def start_form(store: Store, account: Account, taxonomy: Taxonomy) -> None:
                 done(text)
 
 
-def manage_form(store: Store, account: Account, session: Session) -> None:
+def show_state_button(store: Store, account: Account, session: Session) -> None:
     """Show the button that closes a session, which shows its results to the members, or opens it again."""
 
     def set_state() -> None:

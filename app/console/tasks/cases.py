@@ -165,7 +165,7 @@ def suggest_decision(
     whole turn."""
     if answer != "yes":
         return Decision(answer=answer)
-    spans = [(one.start, one.end, one.severity) for one in evidence(case, question)]
+    spans = [(one.start, one.end, one.severity) for one in list_evidence(case, question)]
     start, end, severity = spans[-1] if spans else (0, 0, taxonomy.codes[question.code].severity)
     label = question.label
     if label is not None and label.start is not None and label.end is not None:
@@ -175,7 +175,7 @@ def suggest_decision(
     return Decision(answer="yes", severity=severity, start=start, end=end)
 
 
-def evidence(case: ExpertCase, question: CodeQuestion) -> list[Finding]:
+def list_evidence(case: ExpertCase, question: CodeQuestion) -> list[Finding]:
     """Return the verdict's findings of the code in the turn, then those of people."""
     by_model = [] if case.verdict is None else [*case.verdict.findings, *case.verdict.suggestions]
     here = [one for one in by_model if (one.code, one.turn) == (question.code, case.task.turn)]

@@ -97,7 +97,7 @@ class PageSession:
     run before may still be at work."""
 
     @property
-    def in_hand(self) -> tuple[Item, Answer]:
+    def current(self) -> tuple[Item, Answer]:
         """The current item and its draft; there must be one."""
         assert self.item is not None
         assert self.answer is not None

@@ -71,7 +71,7 @@ def review_page(store: Store, account: Account) -> None:
 
 
 def _show_review_item(session: PageSession) -> None:
-    item, answer = session.in_hand
+    item, answer = session.current
     if item.supersedes is not None:
         title = _("Dialogue {id}: you are changing your answer {number}").format(
             id=item.dialogue.id, number=item.supersedes

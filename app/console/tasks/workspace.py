@@ -70,7 +70,7 @@ def show_workspace(
 
 def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
     """Return what does not change while the page of the item's dialogue is visible."""
-    item, answer = session.in_hand
+    item, answer = session.current
     taxonomy, words = load_taxonomy(), load_words()
     texts = words["texts"]
     turns = [
@@ -152,7 +152,7 @@ def _evidence_and_context(session: PageSession, item: Item, evidence: ChoiceEvid
 
 def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
     """Return the evidence of each finding under its present code, by the id of its choice."""
-    item, answer = session.in_hand
+    item, answer = session.current
     evidence = {}
     for choice in answer.choices:
         finding = choice.finding
@@ -164,7 +164,7 @@ def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
 
 def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
     """Return what changes with each event."""
-    item, answer = session.in_hand
+    item, answer = session.current
     turns = {choice.finding.turn for choice in answer.choices}
     n_pages, here, page_text = len(session.pages), session.pages[session.page], ""
     if n_pages > 1:
