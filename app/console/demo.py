@@ -80,7 +80,7 @@ def load_script() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Past:
-    """A dialogue of the past: when it came, its verdict, and the errors that the author sees in it."""
+    """A dialogue of the past: its time, its verdict, and its errors by the author's labels."""
 
     dialogue: Dialogue
     verdict: Verdict
@@ -280,7 +280,7 @@ def _review(one: Past, rng: random.Random) -> list[Annotation]:
 def _annotate(
     one: Past, who: str, kind: Kind, codes: tuple[str, ...], findings: Sequence[Finding], seconds: float
 ) -> Annotation:
-    """Return an answer, given a day after the dialogue."""
+    """Return an answer dated a day after the dialogue."""
     at_s = min(time.time() - 60, (one.at_ms + DAY_MS) / 1000)
     return Annotation(
         id=f"{one.dialogue.id}-{who}", dialogue_id=one.dialogue.id, labeler=who, kind=kind, codes=codes,
@@ -411,7 +411,7 @@ def _answer_all(
 def _find(
     one: Past, dialogue: Dialogue, codes: Sequence[str], care: tuple[float, float], rng: random.Random
 ) -> list[Finding]:
-    """Return what somebody marks in `dialogue`, as it is displayed."""
+    """Return a person's findings in the displayed `dialogue`, with errors at the rates of `care`."""
     invented, missed = care
     labels = {(label.turn, label.code): label for label in one.errors}
     findings = []

@@ -38,7 +38,7 @@ _WORDS: Mapping[str, Mapping[Any, str]] = {
         "amended": N_("amended"),
     },
 }  # fmt: skip
-"""By the name of a value: what its words are called."""
+"""The texts of values, by the value's name."""
 
 
 class _Localized(Formatter):
@@ -162,7 +162,7 @@ def show_notice(page: str) -> None:
 
 
 EMPTY = "empty fields"
-"""In the session: widgets by their key, and the values that they get on the next run."""
+"""Key in session state: values of widgets for the next run, by the widget's key."""
 
 
 @contextmanager

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 BROWSER_COOKIE, SESSION_COOKIE = "dialint_browser", "dialint_session"
 BROWSER_COOKIE_S = 180 * 86_400
-"""For this long a browser is recognised: its owner gets in while strangers use up the attempts of their
-address."""
+"""Lifetime of the browser's cookie: its owner can sign in while strangers use up their address's attempts."""
 BROWSER, SESSION = "x-dialint-browser", "x-dialint-session"
 """The headers with the hashes of the cookies, empty where there is none."""
 SESSION_PATH = "/session"
@@ -42,9 +41,9 @@ HEALTH = "/_stcore/health"
 STREAM = "/_stcore/stream"
 CORE = frozenset({HEALTH, "/_stcore/host-config"})
 CLOSED = frozenset({"_stcore", "media", "component", "auth", "oauth2callback", "app"})
-"""First parts of paths that are closed except for `CORE` and `STREAM`."""
+"""First parts of closed paths; `CORE` and `STREAM` are open."""
 UPLOAD = re.compile(r"/_stcore/upload_file/[0-9a-f-]{36}/[0-9a-f-]{36}", re.ASCII)
-"""Session and file of an upload, both random numbers that the server made."""
+"""The path of an upload, with its session and file, both random numbers made by the server."""
 UPLOAD_METHODS = ("PUT", "DELETE")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 _VALUE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -102,8 +101,8 @@ class SecurityMiddleware:
     hosts: Sequence[str] = ()
     may_upload: Callable[[str], Awaitable[bool]] = deny_upload
     sign_in_paths: Collection[str] = ()
-    """Of a configured provider (`dialint.app.console.oidc`). Their answers set no cookie of ours: a provider
-    sends the browser there without the one that it has."""
+    """The paths of a configured provider (`dialint.app.console.oidc`). Their answers set no cookie of ours:
+    the browser comes from the provider without the one that it has."""
     _hosts: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -51,7 +51,7 @@ CALLBACK = "/oauth2callback"
 PATHS = frozenset({LOGIN, CALLBACK})
 STATE_COOKIE, STATE_S = "dialint_oidc", 600
 MAX_PENDING = 10_000
-"""Flows that are remembered; the oldest go first."""
+"""Flows in progress at most; the oldest are dropped first."""
 ALGORITHMS = ["RS256", "PS256", "ES256"]
 TIMEOUT_S, MAX_BYTES, LEEWAY_S, KEYS_S = 10.0, 1 << 20, 60, 3600.0
 PAGE = """<!doctype html><html lang="{language}"><head><meta charset="utf-8"><title>dialint</title>{onward}
@@ -128,14 +128,14 @@ def _require_safe(url: str | None, where: str) -> None:
 
 
 def load_server_config() -> OidcConfig | None:
-    """Return the configuration of this server; none if nobody named one."""
+    """Return the configuration of this server; None if there is no provider."""
     path = os.environ.get(CONFIG_VARIABLE)
     return read_config(Path(path)) if path else None
 
 
 @dataclass(frozen=True)
 class _Flow:
-    """A sign-in that has begun: the client that began it, and what the answer must agree with."""
+    """A sign-in in progress: the client that began it, and the values that the answer must match."""
 
     client: Client
     nonce: str
@@ -145,7 +145,7 @@ class _Flow:
 
 
 class _Document(BaseModel):
-    """A JSON object of the provider's: other fields are none of ours, but what is used has its type."""
+    """A JSON object from the provider: unknown fields are ignored, the others are checked strictly."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
 
@@ -171,12 +171,12 @@ class _Claims(_Document):
     azp: str | None = None
     email: str | None = None
     email_verified: Any = None
-    """Some providers send a word, which is not taken for a yes."""
+    """Only True counts: some providers send a text."""
 
 
 @dataclass
 class Provider:
-    """A provider and the flows that have begun; safe to share between threads."""
+    """A provider and the flows in progress; safe to share between threads."""
 
     config: OidcConfig
     _flows: OrderedDict[str, _Flow] = field(default_factory=OrderedDict)
@@ -204,8 +204,8 @@ class Provider:
         return state, f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
     def finish(self, state: str, code: str) -> tuple[Client, Identity, str | None]:
-        """End a flow, each once. Returns the client that began it, who the provider says it is, and the
-        e-mail address if that is verified.
+        """Finish a flow, each once. Returns the client that began it, the verified identity, and the e-mail
+        address if that is verified.
 
         Raises:
             NotAllowed: no such flow, or what the provider says cannot be verified.

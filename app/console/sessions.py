@@ -49,25 +49,25 @@ from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, NotAllowed
 
 LOGIN = "/auth/login"
-"""The path at which the company's provider is asked (`dialint.app.console.oidc`)."""
+"""The path of the sign-in at the company's provider (`dialint.app.console.oidc`)."""
 PROVIDER_VARIABLE = "DIALINT_CONSOLE_PROVIDER"
 """Environment variable with the provider's name, if one is configured."""
 IDLE_S = 1800.0
 TICKET_S = 60.0
 IDLE_VARIABLE = "DIALINT_CONSOLE_IDLE_S"
 FREE_TRIES = 5
-"""Wrong passwords for one account from one source before it has to wait."""
+"""Wrong passwords for one account from one source without a wait."""
 WAIT_S = 30.0
 """The first wait; each further wrong password doubles it."""
 MAX_WAIT_S = 3600.0
 FORGET_S = 86_400.0
-"""After this long without an attempt, account and source start anew."""
+"""Attempts on an account from a source are forgotten after this long."""
 SOURCE_TRIES = 60
-"""Attempts of one source at once, whatever the names. A successful sign-in uses up none."""
+"""Attempts of one source in a burst, whatever the names. A successful sign-in uses up none."""
 SOURCE_REFILL_S = 10.0
-"""After this long a source has one attempt more."""
+"""Seconds in which a source regains one attempt."""
 MAX_ENTRIES = 100_000
-"""Pairs of account and source, sources, and trusted browsers that are remembered; the oldest go first."""
+"""Most pairs of account and source, sources, and trusted browsers in memory; the oldest are dropped first."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Sessions:
     now_s: Callable[[], float] = time.monotonic
     _sessions: dict[str, Session] = field(default_factory=dict)
     _tickets: dict[str, tuple[Session, str]] = field(default_factory=dict)
-    """Sessions that have not begun, and the browser that may begin each."""
+    """Offered sessions, and the browser that may begin each, by the ticket's hash."""
     _lock: Lock = field(default_factory=Lock)
 
     def offer(self, session: Session, browser: str) -> str:
@@ -184,7 +184,7 @@ _V = TypeVar("_V")
 
 @dataclass
 class LoginRateLimiter:
-    """All attempts at one server; safe to share between threads."""
+    """A rate limit on all attempts at one server; safe to share between threads."""
 
     now_s: Callable[[], float] = time.monotonic
     _tries: OrderedDict[_Key, tuple[int, float]] = field(default_factory=OrderedDict)
@@ -225,7 +225,7 @@ class LoginRateLimiter:
             self._refund(trusted, client)
 
     def trust(self, name: str, before: str, browser: str) -> None:
-        """Trust a browser from now on, which has signed in and was known as `before` until then."""
+        """Trust a browser that has signed in, and whose cookie had the hash `before`."""
         with self._lock:
             _remember(self._trusted, browser, self._trusted.pop(before, frozenset()) | {name})
 
@@ -264,7 +264,7 @@ RATE_LIMITER = LoginRateLimiter()
 
 MAX_TICKET = 100
 CLICK_PATIENCE_S = 4.0
-"""For this long a click waits for a database that is away."""
+"""Seconds that a click waits for a database that does not answer."""
 
 
 @cache
@@ -362,8 +362,7 @@ async def exchange_ticket(request: Request) -> Response:
 
 
 def begin_session(answer: Response, session: Session, browser: str, scheme: str) -> None:
-    """Begin a session in the browser that gets the answer. Both cookies are new: whoever knew the old ones
-    has nothing."""
+    """Begin a session in the browser that gets the answer. Both cookies are new, so the old ones are void."""
     recognition = new_secret()
     RATE_LIMITER.trust(session.account, browser, hash_secret(recognition))
     for name, value in ((BROWSER_COOKIE, recognition), (SESSION_COOKIE, SESSIONS.begin(session))):

@@ -33,7 +33,7 @@ BUTTON_STYLE = (
     "border: 1px solid currentColor; border-radius: 0.4rem"
 )
 CHOOSING, LEAVING = "choosing", "leaving"
-"""Keys in session state: the account that has to choose a password first, and that somebody signs out."""
+"""Keys in session state: the account that must choose a password first; True while somebody signs out."""
 
 
 def current_client() -> Client:

@@ -114,7 +114,7 @@ def show_paging(pages: list[Any], last: Any, *, has_more: bool, key: str) -> Non
 
 
 def percent_bounds(low: float, high: float) -> tuple[str, str]:
-    """Return the ends of an interval of a share as percentages, which never look alike."""
+    """Return the ends of an interval of a share as percentages, rounded so that they differ."""
     first, last = round_interval(low, high, 2)
     return show_percent(first), show_percent(last)
 
@@ -261,7 +261,7 @@ def link(text: str, address: str) -> str:
 DAY_MS = 86_400_000
 LENGTHS = (7, 30, 90)
 ALL = 0
-"""In place of a length: every day that has dialogues."""
+"""Value of the period control for every day that has dialogues."""
 
 
 @dataclass(frozen=True)
@@ -296,7 +296,7 @@ class Period:
 
     @property
     def filters(self) -> dict[str, str]:
-        """Its part of the address of the Explore page."""
+        """The period as parameters of the Explore page."""
         return {"since": self.first.isoformat(), "until": self.last.isoformat()}
 
     def text(self) -> str:

@@ -294,7 +294,7 @@ MAX_PAGES = 40
 
 @dataclass(frozen=True)
 class ResultPage:
-    """A page of results: the dialogues, and the positions that it and the next one begin after."""
+    """A page of results: the dialogues, and the positions after which it and the next one begin."""
 
     chosen: dict[str, str]
     after: str | None

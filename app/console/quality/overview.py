@@ -46,9 +46,9 @@ from dialint.labeling.store.records import Account
 N_CODES = N_AGENTS = 8
 N_CHOICES = 50
 LEAST_DIALOGUES = 20
-"""Scored dialogues from which an agent can be ranked."""
+"""Scored dialogues that an agent needs to be ranked."""
 MAX_BARS = 120
-"""Days that the chart shows one by one; longer periods are shown by month."""
+"""Days that the chart draws one by one; longer periods are drawn by month."""
 ALL = ""
 
 
@@ -281,8 +281,8 @@ def _show_agents(agents: dict[str, Partial], address: dict[str, str]) -> None:
 
 
 def rank_agents(agents: dict[str, Partial]) -> dict[str, int]:
-    """Return which agents have more errors than the others (1), fewer (-1), or cannot be told apart (0), at a
-    false discovery rate of 5 %, however what is not decided will be."""
+    """Return which agents have more errors than the others (1), fewer (-1), or neither (0), at a false
+    discovery rate of 5 %, however the undecided findings are decided."""
     whole = [sum(each) for each in zip(*agents.values(), strict=True)]
     names = [name for name, (_least, _most, n) in agents.items() if LEAST_DIALOGUES <= n < whole[2]]
     pairs = []

@@ -33,7 +33,7 @@ from dialint.detector.masking.dialogue import mask_dialogue
 SELF = (sys.executable, "-c", "from dialint.app.console.system.log_preview import main; main()")
 N_RECORDS = 5000
 N_TURNS, WIDTH = 12, 400
-"""Of each dialogue: the first turns, and their first characters."""
+"""Turns of each dialogue that are shown, and characters of each turn."""
 TIMEOUT_S = 60.0
 MEMORY_BYTES = 4 << 30
 """Address space of the process, much of it code; a log takes under 512 MB."""
@@ -100,7 +100,7 @@ def describe_log(log: str, mapping: str) -> LogPreview:
 
 
 def show_preview(job: Job, seen: LogPreview) -> None:
-    """Show the preview of a log, or one sentence that says what is wrong with it."""
+    """Show the preview of a log, and its error in one sentence."""
     result = seen.result
     if result.refused is not None:
         code = f" ({result.code})" if result.code else ""

@@ -39,8 +39,8 @@ MAX_CARD = 100_000
 
 @dataclass(frozen=True)
 class ReleaseEntry:
-    """A release: `name` is its id in the registry, or ``embedded``; `in_use` says whether the pointer is at
-    it; `promoted_at` is when it was last made current (ISO 8601), if ever."""
+    """A release: `name` is its id in the registry, or ``embedded``; `in_use`: the registry points at it;
+    `promoted_at`: when it was last made current (ISO 8601), if ever."""
 
     kind: ReleaseKind
     name: str

@@ -1,4 +1,4 @@
-"""The Score page: a lead brings a log, sees what is recognised, and has it scored in the background.
+"""The Score page: a lead uploads a log, sees a preview, and has it scored in the background.
 
 The jobs of all leads are listed; one of them is shown, at an address that can be passed on. While it waits or
 runs, a part of the page asks its folder every second; leaving the page changes nothing.
@@ -53,12 +53,12 @@ from dialint.labeling.store.records import Account
 PER_PAGE = 12
 POLL_S = 1.0
 JOB = "job"
-"""The query parameter that says which job is shown."""
+"""The query parameter with the displayed job."""
 NOTICE = "score"
 """Key of the page's notices."""
 MAX_POLICY_BYTES = 1 << 20
 LANGUAGES = ("en", "de", "es", "fr", "ru", "it", "nl", "pl", "pt", "uk")
-"""Of dialogues, to choose from; without a choice the language of each is detected."""
+"""Choices of the dialogues' language; without a choice it is detected for each dialogue."""
 ACTIVE: tuple[State, ...] = ("waiting", "running", "stopping")
 ICONS: dict[State, str] = {
     "new": "○", "waiting": "◔", "running": "◑", "stopping": "◑", "done": "●", "failed": "✕", "stopped": "■",

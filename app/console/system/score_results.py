@@ -34,7 +34,7 @@ from dialint.labeling.store.records import Account
 DOWNLOADS = "/download"
 MIMETYPES = {".jsonl": "application/x-ndjson", ".parquet": "application/vnd.apache.parquet"}
 N_EXAMPLES, N_READ = 50, 5000
-"""Findings of a code that are shown, and verdicts that are read for them."""
+"""Findings of a code that are listed, and verdicts that are read for them."""
 
 
 def show_results(store: Store, account: Account, job: Job) -> None:

@@ -41,12 +41,12 @@ from dialint.labeling.store.records import Account, Lease
 
 MAX_QUOTE = 90
 AWAY_S = 900.0
-"""A decision counts as working time up to here."""
+"""The most of a decision's time that counts as work."""
 
 
 @dataclass
 class CaseSession:
-    """The case in hand; the store has the lease and the draft."""
+    """The current case; the store has the lease and the draft."""
 
     store: Store
     account: Account
@@ -57,7 +57,7 @@ class CaseSession:
     taxonomy: Taxonomy
     started_s: float = field(default_factory=time.monotonic)
     is_over: bool = False
-    """Decided or given back: a second click, on the screen of before, does nothing."""
+    """True once decided or given back: a second click on the old screen does nothing."""
 
     @property
     def current(self) -> str | None:
@@ -79,7 +79,7 @@ class CaseSession:
             leases.renew(self.store, self.account.id, self.lease.task, self.lease.token)
 
     def select(self, selection: Selection | None) -> None:
-        """Words that are selected become the evidence of the code that was said to be there last."""
+        """Make selected words the evidence of the code that was last decided as present."""
         yes = [code for code, one in self.draft.decisions.items() if one.answer == "yes"]
         if yes and selection is not None:
             words = {"start": selection.start, "end": selection.end}

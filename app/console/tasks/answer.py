@@ -293,7 +293,7 @@ Seq = Annotated[int, Field(ge=1)]
 Name = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[a-z0-9-]+$")]
 Word = Annotated[str, Field(max_length=60)]
 CodeName = Annotated[str, Field(max_length=1000)]
-"""Of any taxonomy: what a project asks about decides, not the form of the name."""
+"""A code of any taxonomy: the project decides which are valid."""
 
 
 class SetChoice(Record):
@@ -339,7 +339,7 @@ class Say(Record):
 
 
 class Act(Record):
-    """Something that is done with the item, or for the account, by the page: see `page_session`."""
+    """An action on the item, or for the account, that the page carries out: see `page_session`."""
 
     kind: Literal["save", "leave", "reopen", "page", "skip", "stop", "auto_save"]
     seq: Seq

@@ -184,7 +184,7 @@ COLORS: dict[Leans, str] = {"strict": MARKED, "lenient": STRONG, "even": MUTED, 
 def show_results(
     store: Store, account: Account, session: Session, sessions: Sequence[Session], taxonomy: Taxonomy
 ) -> None:
-    """Show the results of `session`, beside those of the session before."""
+    """Show the results of `session`, compared with those of the session before."""
     name = session.project.id
     earlier = [one for one in sessions if one.created < session.created and one.is_over]
     before = earlier[0].project.id if earlier else None

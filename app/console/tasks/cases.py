@@ -100,7 +100,7 @@ def show_sending(store: Store, account: Account, into: str | None, taxonomy: Tax
 
 Answer = Literal["yes", "no", "not applicable"]
 SURE = 0.9
-"""Confidence of the likelier answer from which a question on which people agree needs no decision."""
+"""Confidence of the likelier answer from which a unanimous question needs no decision."""
 
 
 class Decision(Record):
@@ -126,7 +126,7 @@ class PersonAnswer(NamedTuple):
 
 
 class CodeQuestion(NamedTuple):
-    """A code of a case; `is_open`: people disagree, nobody was asked, or the most trusted label is not
+    """A code of a case; `is_open`: people disagree, nobody answered it, or the most trusted label is not
     sure."""
 
     code: str

@@ -25,8 +25,8 @@ from dialint.labeling.store.documents import PublishedText, find_policy_version,
 
 
 class PolicyTexts(NamedTuple):
-    """A policy's `published` and `scored` versions, as far as they are here; `is_recorded`: the verdict names
-    the latter."""
+    """The `published` and `scored` versions of a policy, None if not in the store; `is_recorded`: the verdict
+    records the latter."""
 
     published: PublishedText | None = None
     scored: PublishedText | None = None
@@ -47,8 +47,8 @@ _NUMBERED = re.compile(r"\b[Ss]ource ([0-9]{1,3})\b")
 
 
 class Evidence(NamedTuple):
-    """A text with its title and a note on its origin; of its `passages` some are marked as what the finding
-    quotes."""
+    """A text with its title and a note on its origin; `passages` are its parts, and whether the finding
+    quotes each."""
 
     id: str
     title: str

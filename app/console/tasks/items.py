@@ -37,9 +37,9 @@ from dialint.labeling.store.tasks import get_dialogue_id
 RENEW_S = 60.0
 """A lease is renewed by the first click after this long."""
 SITTING_S = 3600.0
-"""A blind answer can be reopened for this long: what was answered earlier may have been talked about."""
+"""Time in which a blind answer can be reopened: later it may have been discussed."""
 MAX_LOOKBACK = 20
-"""Own answers among which the last review is searched."""
+"""Own answers that are searched for the last review."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Item:
     supersedes: int | None = None
     blind: bool = False
     pool: Pool = "main"
-    """The pool of the task, as its holder may know it: a control task says ``main``."""
+    """The pool that the holder may know: a control task says ``main``."""
     policies: Policies = field(default_factory=dict)
     """The published policies that findings cite."""
     stored: str | None = None
@@ -113,7 +113,7 @@ def claim_dialogue(store: Store, actor: str, project: str, dialogue: str) -> tup
 
 def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
     """Reopen the actor's last answer to correct it; if `blind`, the last of this project and sitting, as
-    shown then."""
+    displayed then."""
     if blind:
         last_view = answers.find_last_answer(store, actor, project)
         if last_view is None:
@@ -190,9 +190,9 @@ class Saved(NamedTuple):
 def submit(
     store: Store, actor: str, item: Item, answer: Answer, *, project: str | None = None
 ) -> Saved | EditConflict:
-    """Save a sealed answer under its key, delete its draft, and claim the next item of `project`, if one is
-    named, in one transaction. However often it is sent, it counts once. Returns the conflict instead if
-    somebody else has answered meanwhile.
+    """Save a sealed answer under its key, delete its draft, and claim the next item of `project`, if any, in
+    one transaction. Repeated calls count once. Returns the conflict instead if somebody else has answered
+    meanwhile.
 
     Raises:
         StaleLease: the lease was lost, and nobody has answered in its place that the actor may see.

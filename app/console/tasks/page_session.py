@@ -50,7 +50,7 @@ from dialint.labeling.store.records import (
 from dialint.labeling.store.task_view import count_waiting
 
 AWAY_S = 120.0
-"""A pause between two clicks counts as work up to here."""
+"""The most of a pause between two clicks that counts as work."""
 COUNTED_S = 60.0
 """Seconds after which the length of the queue is counted anew."""
 
@@ -93,7 +93,7 @@ class PageSession:
     waiting: tuple[float, int] | None = None
     """The time when the queue was counted, and its length."""
     lock: AbstractContextManager[Any] = field(default_factory=threading.RLock, repr=False, compare=False)
-    """Held while what the browser reports is applied: Streamlit runs the page for the next report while the
+    """Held while a report of the browser is applied: Streamlit runs the page for the next report while the
     run before may still be at work."""
 
     @property
@@ -169,8 +169,8 @@ class PageSession:
 def open_session(
     page: str, store: Store, account: Account, purposes: tuple[Purpose, ...], *, blind: bool
 ) -> PageSession:
-    """Return the session of a page, with an open project: at first one with a task in hand, which is found
-    again. Once started, the next one is claimed."""
+    """Return the session of a page, with an open project: at first one in which a task is held. Once started,
+    the next task is claimed."""
     session = find_session(page, store, account, blind=blind)
     if session.item is not None:
         return session

@@ -41,7 +41,7 @@ STYLES = ("dialogue.css", "workspace.css")
 MIN_PROBABILITY = 0.01
 """Lower probabilities of the model are not sent along with the list of codes."""
 N_EXPANDED = 2
-"""Items for which a labeler's instructions are unfolded; then they are known, and a click away."""
+"""Items for which a labeler's instructions are unfolded; later they are a click away."""
 
 
 ChoiceEvidence = Mapping[str, tuple[Evidence, ...]]
@@ -51,7 +51,7 @@ ChoiceEvidence = Mapping[str, tuple[Evidence, ...]]
 def show_workspace(
     session: PageSession, mode: Mode, *, title: str, origin: str = "", summary: str = ""
 ) -> None:
-    """Show the session's item, with three lines above it; what the browser reports goes into the session."""
+    """Show the session's item below three lines of text; the browser's reports are applied to the session."""
     evidence = find_choice_evidence(session)
     book = make_book(session, mode, evidence)
     name = hashlib.sha256(json.dumps(book).encode()).hexdigest()[:16]
