@@ -198,7 +198,7 @@ class _Talk:
         return f"{show('day', value)}; named was {show('day', other)}" if is_near else None
 
     def _other_amount(self, own: Sequence[Field], elsewhere: Mapping[Kind, Set[int]]) -> str | None:
-        """Return an amount that follows from nothing, where the customer named another that no call has."""
+        """Return an amount that follows from nothing, where the customer stated another that no call has."""
         for field in own:
             if (
                 field.kind == "money"

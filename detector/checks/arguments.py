@@ -25,7 +25,7 @@ _GROUPS = re.compile(r"\d(?:[ -]?\d){6,19}")
 """A number of telephone, or another, in groups of digits."""
 PATTERNS = patterns("arguments")
 MAX_TOKEN = 20
-"""Letters of a token that slips are looked for in."""
+"""Most letters of a token that is searched for slips."""
 MIN_TOKEN, MIN_DIGITS = 4, 5
 """Letters, and digits, of a token that is identified without the token beside it."""
 MIN_CODE = 4
@@ -34,8 +34,8 @@ MIN_CODE = 4
 
 @check(P3=Evidence(13, 13))
 def miscopied_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a call with a part of personal data or a code which nobody had named, one sign off the only one of
-    the customer's that is near; a name is left alone where the log has it in more dialogues than the
+    """Find a call with a part of personal data or a code which nobody had stated, one sign off the only one
+    of the customer's that is near; a name is ignored where the log has it in more dialogues than the
     customer's, who may have misspelt it. One hit for each argument.
 
     Read in all of tau_bench and STAR (2026-11-30), on which the limits were set: 13 of 13 right, most of them
@@ -171,12 +171,12 @@ _NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
 
 @check(P3=Evidence(84, 89), languages=("en",))
 def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find the first call of a tool with a place or a time of day of which no word was said, nor returned,
+    """Find the first call of a tool with a place or a time of day of which no word was stated, nor returned,
     before it (P3); or any call with another choice than the customer's: a day of the week, or a value of a
-    list that the log shows, that nobody named, where the customer named exactly one other, or a day or an
+    list in the log, that nobody stated, where the customer stated exactly one other, or a day or an
     hour beside the only one in the customer's last message; the first before the customer speaks again.
 
-    Codes of places are left alone, and a time where the customer speaks of now, of soon, or of any time. Read
+    Codes of places are ignored, and a time where the customer speaks of now, of soon, or of any time. Read
     on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 37 of 39, all there are;
     of last messages, in all of STAR (2026-11-30), 10 of 10.
     """

@@ -63,7 +63,7 @@ def is_transfer(name: str) -> bool:
 
 
 def only_reads(use: ToolUse) -> bool:
-    """Return whether an argument of a call says that it changes nothing: a check, a search, a trial run."""
+    """Return whether a call changes nothing by one of its arguments: a check, a search, a trial run."""
     return any(
         MODE_KEY.fullmatch(key) and PATTERNS.read_mode.fullmatch(str(value))
         for key, value in use.call.arguments.items()
@@ -71,7 +71,7 @@ def only_reads(use: ToolUse) -> bool:
 
 
 def is_refused(use: ToolUse) -> bool:
-    """Return whether a call failed, or its result says in words that it was not done, no part of it."""
+    """Return whether a call failed, or the text of its result denies that any part of it was done."""
     return use.failed or (PATTERNS.refused.search(use.result or "") is not None and not _is_partly_done(use))
 
 
@@ -83,7 +83,7 @@ def _is_partly_done(use: ToolUse) -> bool:
 
 
 def is_pending(use: ToolUse) -> bool:
-    """Return whether the result of a call says that it waits for somebody."""
+    """Return whether a call waits for somebody by its result."""
     return PATTERNS.pending.search(use.result or "") is not None
 
 
@@ -248,7 +248,7 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who has to report a failure after a tool that changes things refused the call: the wrong
     tool, or wrong arguments (P3).
 
-    Left alone are technical failures, unknown keys (the customer's mistake, or `wrong_call`), attempts that
+    Ignored are technical failures, unknown keys (the customer's mistake, or `wrong_call`), attempts that
     the customer asked for, and calls that were repeated with success, then or later. The hit is the call.
     Silent without a policy, a source or a system turn, as the agent then knows no rule: of seven hits in
     made-up clean dialogues four were wrong (a slot just taken, an expired card; 2026-11-30).
@@ -292,8 +292,8 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 @check(E2=Evidence(22, 25), languages=("en",))
 def needless_transfer(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a transfer to a person whom nobody asked for or spoke of, before the customer was asked or told
-    anything, or before any look-up was tried (E2). The hit is the call.
+    """Find a transfer to a person whom nobody requested or mentioned, before any message to the customer, or
+    before any look-up was tried (E2). The hit is the call.
 
     Read on the development half of tau_bench (2026-11-29): 22 of 25 right.
     """

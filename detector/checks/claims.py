@@ -90,15 +90,15 @@ def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
 
 @check(R3=Evidence(213, 217), languages=("en",))
 def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an agent who says that something was done although no tool call did it (R3).
+    """Find an agent who claims that something was done although no tool call did it (R3).
 
     Before the customer's next turn there is no call of a tool that could have done it; or all such calls
     since the customer's last turn failed, for which other words of completion count too (`false_reports`); or
-    the claim names an id that was looked up, and the tools that write were called for others only, or a field
-    that a look-up returned as false, and no call that may write speaks of it. A tool might have done it, so
-    it counts as the write, unless it is named after another act, its mode is a check or a search, or its
-    result says that it did nothing. Silent on dialogues without results of tools, unless the log is known to
-    hold them, and on partial logs.
+    the claim has an id that was looked up, and the tools that write were called for others only, or a field
+    that a look-up returned as false, and that is in no call that may write. A tool might have done it, so it
+    counts as the write, unless it is named after another act, its mode is a check or a search, or its result
+    denies it. Silent on dialogues without results of tools, unless the log has them elsewhere, and on partial
+    logs.
 
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
     profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17; in

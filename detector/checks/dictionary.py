@@ -24,7 +24,7 @@ MAX_LETTERS = 40
 SHORT = 5
 """Letters up to which another letter in place of the right one must lie beside it on the keyboard."""
 LONG = 7
-"""Letters from which two slips in a word still name it."""
+"""Letters from which a word with two slips can still be identified."""
 USUAL = 1_000
 """Occurrences of the meant word in the frequency list from which it is usual (received: 79,831)."""
 VERY_USUAL = 100_000

@@ -2,7 +2,7 @@
 
 Sources are the customer's turns, the results of tools, the arguments of calls that succeeded and the
 documents of the dialogue; not what an agent said before. Prices and hours that an agent may know by heart are
-left alone where no tool returned anything of the kind.
+ignored where no tool returned anything of the kind.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ MAX_BEFORE = 1000
 @check(I2=Evidence(206, 223), I4=Evidence(11, 11), languages=("en",))
 def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an id that stands nowhere in the log (I2), and an amount or a time that is not the one that a
-    result gives for the id beside it, or a total that is no sum of the prices of what is named (I4).
+    result gives for the id beside it, or a total that is no sum of the prices of the things with an id (I4).
 
     At most one hit for each turn and code, and one for each value. Silent on dialogues without results of
-    tools, unless the log is known to hold them: then ids are traced all the same. An amount that no figures
-    of the log add up to is left alone: on made-up dialogues of others 10 of 11 hits were wrong.
+    tools, unless the log has them elsewhere: then ids are traced all the same. An amount that no figures
+    of the log add up to is ignored: on made-up dialogues of others 10 of 11 hits were wrong.
 
     Read on the once-half of tau_bench (2026-11-23): I2 81 of 82 right; in development dialogues without
     results (`has_calls`) 125 of 141; on the development halves of tau_bench and STAR
@@ -220,12 +220,12 @@ _HELPERS = frozenset(["think", "calculate", "calc", "transfer", "escalate", "res
 
 @check(I2=Evidence(315, 344), languages=("en",))
 def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an agent who says that something was found, checked or verified in a system, or tells what a
-    record holds, although no tool has returned anything by then (I2).
+    """Find an agent who claims that something was found, checked or verified in a system, or states the
+    content of a record, although no tool has returned anything by then (I2).
 
     At most one hit for each turn. Silent on dialogues with documents, and where neither the dialogue nor the
     log holds calls of tools: the look-ups may be unlogged. After look-ups that failed, a sentence that
-    tells so is none.
+    reports this is no error.
 
     Read on the once-half of tau_bench (2026-11-23): 114 of 119 right, .96 (.90 to .99); in development
     dialogues without results (`has_calls`) 195 of 219, and most others are R3 to the readers.

@@ -48,7 +48,7 @@ MAX_RATIO, MAX_DAYS, MAX_MINUTES = 3, 62, 180
 def misread_figure(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a day, a time, an amount, a percentage, a span or a count that stands nowhere in the log and
     follows from nothing in it, in a message that leaves out the only one of its kind that tools had just
-    returned, or the only one of theirs that its words name; and the number of a thing that has another ("gate
+    returned, or the only one of theirs whose name is in it; and the number of a thing that has another ("gate
     4"). The first of a turn.
 
     A suggestion: of all six hits in tau_bench and STAR (2026-11-30) four are right.

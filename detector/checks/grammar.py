@@ -27,7 +27,7 @@ MAX_SEARCHES = 500
 
 
 LONG_WORD = 8
-"""Letters from which an unknown word is taken for an English one, though not with a u: its sound differs."""
+"""Letters from which an unknown word counts as an English one, though not with a u: its sound differs."""
 
 _NO_HEADS = frozenset(
     {"and", "are", "also", "all", "any", "its", "our", "onto", "into", "out", "off", "as", "is", "if", "in"}
@@ -162,7 +162,7 @@ def format_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
     Of 50 hits in dialogues read whole, readers who had not seen them list 23 as L3 and 6 as another slip of
     language (2026-11-30). They pass over nearly all sentences, days and months in lower case (8 of 88
-    listed) and two thirds of the spaces before a mark (20 of 29), so nothing is said of these."""
+    listed) and two thirds of the spaces before a mark (20 of 29), so these are not reported."""
     judged = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and _LETTER.search(turn.text)]
     lower = [turn.index for turn in judged if _FIRST_WORD.match(turn.text)]
     casual = len(judged) > 1 and 2 * len(lower) > len(judged)

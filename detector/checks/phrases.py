@@ -241,7 +241,7 @@ def _delivery_positions(dialogue: Dialogue) -> frozenset[int]:
 
 
 def _is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
-    """Return whether the secret of this `name`, asked for in the turn at `position`, is the postal code of an
+    """Return whether the secret of this `name`, requested in the turn at `position`, is the postal code of an
     address in India: a PIN code beside talk of delivery, there or in the two turns before."""
     nearby = range(position - 2, position + 1)
     return _POSTAL_PIN.search(name) is not None and not _delivery_positions(dialogue).isdisjoint(nearby)

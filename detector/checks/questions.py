@@ -56,7 +56,7 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     or a finished matter, are left alone.
 
     Read on half of 15,300 dialogues of STAR, MultiWOZ, SGD and taskmaster4 (2026-11-23): 29 of 34 right, .85
-    (.69 to .95). Of the five wrong ones those with a day ruled out or a place taken back no longer fire.
+    (.69 to .95). Of the five wrong ones those with a day ruled out or a place withdrawn no longer fire.
     M3 in 2,664 dialogues read whole: 17 of 19 (2026-11-30). Booking numbers and names in lower case: 3 of 3.
     """
     answers = _Answers(dialogue)

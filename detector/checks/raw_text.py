@@ -46,8 +46,8 @@ def is_no_slot(text: str, match: re.Match[str]) -> bool:
 def unfilled_placeholder(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a placeholder of a template that was not filled in.
 
-    Lower-case or numbered brackets such as ``[name]`` or ``[EMAIL_1]`` are how logs are redacted and do
-    not count; nor do blanks of underscores, which quizzes and forms hold (49 of 82 hits in STAR and
+    Lower-case or numbered brackets such as ``[name]`` or ``[EMAIL_1]`` are redactions of logs and do not
+    count; nor do blanks of underscores, which quizzes and forms hold (49 of 82 hits in STAR and
     MultiWOZ, 2026-11-20), nor what the customer himself speaks of, nor a mark of the log's own masking, nor
     what is no slot: a button, a link, a tag, a part of a path, and what the sentence explains.
     """
@@ -75,7 +75,7 @@ def unfilled_placeholder(dialogue: Dialogue, context: CheckContext) -> Iterator[
 
 @check(L4=Evidence(30, 30))
 def raw_tool_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find the text of a tool call, or of a bot's reasoning, that the customer was shown (L4).
+    """Find the text of a tool call, or of a bot's reasoning, that was sent to the customer (L4).
 
     It is jargon to him. A bot that sends such text does so repeatedly: that is one error, in the first of the
     turns. Silent as `raw_texts` is.
@@ -117,7 +117,7 @@ def raw_texts(dialogue: Dialogue) -> Sequence[Hit]:
 @check(M3=Evidence(estimate=0.923))
 def raw_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find raw text (`raw_texts`) that was sent before in the same words (M3): it answers nothing,
-    whatever the customer said in between.
+    whatever the customer wrote in between.
 
     On the development half of the natural set (2026-11-23): 11 of 11 right, all in tau_bench."""
     texts = {turn.index: " ".join(turn.text.split()) for turn in dialogue.turns}

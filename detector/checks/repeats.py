@@ -43,7 +43,7 @@ QUESTION = re.compile(r"\?|__")
 @check(M3=Evidence(34, 37))
 def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a message whose sentences were all sent before, in one message or several, or a near-copy of one,
-    although nothing that the customer said or a tool returned since called for it (M3).
+    although no message of the customer and no result since called for it (M3).
 
     Justified repetitions are no hits: after a new value, request or item, after a new result, of what the
     customer asks to hear again or has not answered; short messages, thanks, goodbyes, offers of further help,
@@ -80,7 +80,7 @@ def find_repeated(dialogue: Dialogue) -> tuple[Hit, ...]:
 
 
 def is_repeatable(sentence: str) -> bool:
-    """Return whether a sentence said again would be noticed: not short, no courtesy, no menu."""
+    """Return whether the repetition of a sentence would be noticed: not short, no courtesy, no menu."""
     return (
         len(split_words(sentence)) >= MIN_WORDS
         and not has_phrase(sentence, "routine")
@@ -141,7 +141,7 @@ def _is_answered(text: str, replies: list[str]) -> bool:
 
 
 def _has_new_value(answer: str, text: str, first: dict[str, int], last: int) -> bool:
-    """Return whether numbers, days or names in the customer's words were not said before the position
+    """Return whether numbers, days or names in the customer's words did not occur before the position
     `last`."""
     answer = PATTERNS.elapsed.sub("", answer)
     names = () if has_phrase(f"{answer} {text}", "capitalises_nouns") else _PROPER_NOUN.findall(answer)
@@ -150,7 +150,7 @@ def _has_new_value(answer: str, text: str, first: dict[str, int], last: int) -> 
 
 
 def _calls_for_more(reply: str, earlier: str, is_later: bool) -> bool:
-    """Return whether the customer's turn `reply` asks or wishes something. Saying once more what was said in
+    """Return whether the customer's turn `reply` asks or wishes something. Repeating what was said in
     the turn before (`earlier`) does not count: the text did not answer it the first time either. `is_later`
     is whether other messages stand in between, which a short answer may be meant for."""
     words = content(reply)

@@ -43,7 +43,7 @@ MIN_LOG = 200
 EXPECTED_SHARE = 0.005
 """Dialogues of a log from which its words are the measure, and the share of them with the meant word."""
 MAX_UNKNOWN = 2
-"""Unknown words from which a turn is taken for one of another language or of names, if they are also more
+"""Unknown words from which a turn counts as one of another language or of names, if they are also more
 than one word in `UNKNOWN_SHARE`."""
 UNKNOWN_SHARE = 4
 MISSPELT_VOWEL = 2_000
@@ -190,7 +190,7 @@ def _is_expected(slip: Slip, log: LogProfile) -> bool:
 
 def _is_jargon(word: str, slip: Slip, log: LogProfile) -> bool:
     """Return whether the log uses a word as one of its own: in more than a few dialogues, not much seldomer
-    than the word that was taken for the one meant, and not in a slip that many people make (``accomodate``,
+    than the presumed meant word, and not in a slip that many people make (``accomodate``,
     ``recieve``) or a prepared line repeats."""
     dialogues = log.word_dialogues.get(word, 0)
     if dialogues <= JARGON_DIALOGUES or log.word_dialogues.get(slip.meant, 0) >= SELDOMER * dialogues:

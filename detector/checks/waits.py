@@ -217,7 +217,7 @@ def long_wait(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find turns of the support side that came later than the channel's limit, or than was announced, and
     those of them without a word about it. Weekends do not count where the limit is a day.
 
-    Counted on the test set of the written corpus, looked at once (2026-11-29)."""
+    Counted on the test set of the written corpus, read once (2026-11-29)."""
     limits = limits_of(dialogue.channel, context.waits or load_taxonomy().waits)
     if limits is None or dialogue.started_at is None:
         return

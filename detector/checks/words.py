@@ -109,7 +109,7 @@ def words_of(name: str) -> frozenset[str]:
 
 @lru_cache(4 * RECENT)
 def find_phrases(text: str, name: str) -> tuple[tuple[int, str], ...]:
-    """Return the phrases of the list `name` that a text holds, whole words only, each with the position of
+    """Return the phrases of the list `name` in a text, whole words only, each with the position of
     its first word."""
     phrases = _phrases_by_word(name)
     split = split_words(text)
@@ -123,7 +123,7 @@ def find_phrases(text: str, name: str) -> tuple[tuple[int, str], ...]:
 
 
 def has_phrase(text: str, name: str) -> bool:
-    """Return whether a text holds a phrase of the list `name`."""
+    """Return whether a text has a phrase of the list `name`."""
     return bool(find_phrases(text, name))
 
 
