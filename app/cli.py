@@ -1,4 +1,4 @@
-"""The one command, ``dialint``: the sub-commands of ``commands.toml``, imported only when they are called."""
+"""The command line, ``dialint``: the commands of ``commands.toml``, imported only when they are called."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from dialint.detector.option_ranges import format_usage_error
 
 HELP = frozenset(("--help", "-h"))
 Commands = Mapping[str, Any]
-"""A group of commands by name: a command has a ``function``, a group of its own has not."""
+"""Commands and groups by name; an entry with a ``function`` is a command, any other table a group."""
 COMMANDS: Commands = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
 
 
 def format_default(value: Any) -> Any:
-    """A default as the help shows it; None, which shows nothing, for flags that are off and empty lists."""
+    """Returns a default for the help text; None (not displayed) for flags that are off and empty tuples."""
     if value is True:
         return "True, =false turns it off"
     if isinstance(value, tuple):
@@ -49,7 +49,7 @@ app = App(
 def add_commands(app: App, commands: Commands) -> None:
     for number, (name, entry) in enumerate(commands.items()):
         if not isinstance(entry, dict):
-            continue  # what is said of the group
+            continue  # an attribute of the group
         if "function" in entry:
             app.command(entry["function"], name=name, help=entry["help"], sort_key=number)
         else:
@@ -69,12 +69,12 @@ def _list_extras(commands: Commands, group: str = "") -> Iterator[tuple[str, str
 
 
 EXTRAS = dict(_list_extras(COMMANDS))
-"""The extra that a command, or every command of a group, requires."""
+"""The required extra by command or group."""
 
 
 def check_extras(tokens: Sequence[str]) -> None:
-    """Refuse a command whose extra is not installed, before any of its modules is imported. Its help is shown
-    all the same, where it can be.
+    """Refuses a command whose extra is not installed, before any of its modules is imported. ``--help`` is
+    not checked.
 
     Raises:
         ConfigError: E_EXTRA.
@@ -86,7 +86,7 @@ def check_extras(tokens: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Entry point: errors become one line on standard error and an exit code, never a traceback."""
+    """Entry point: prints errors as one line on standard error, without traceback, and sets the exit code."""
     gc.set_threshold(environment.GC_THRESHOLD)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # terminals may lack a character
@@ -103,14 +103,14 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except Exception as error:  # the last line of defence: dialogue text must not leak
+    except Exception as error:  # the text of an unexpected exception may be a dialogue's
         if os.environ.get("DIALINT_DEBUG"):
             raise
         exit_after_defect(error)
 
 
 def silence_libraries() -> None:
-    """Mute warnings that libraries address to their developers; what concerns the user raises an error."""
+    """Silences warnings of libraries that are meant for developers; user errors are raised."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     if not sys.stderr.isatty():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
@@ -121,8 +121,8 @@ def silence_libraries() -> None:
 
 
 def exit_after_defect(error: Exception) -> NoReturn:
-    """Name the missing extra, or the file and line of the defect and nothing else: the text of an exception
-    may be a dialogue's."""
+    """Prints the missing extra, or the file and line of the defect without the exception's text, which may be
+    a dialogue's, and exits."""
     cause: BaseException | None = error
     while isinstance(cause, ImportError) and not isinstance(cause, ModuleNotFoundError):
         cause = cause.__cause__  # cyclopts wraps what the import of a command raises

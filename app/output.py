@@ -1,4 +1,4 @@
-"""What commands print: lines and tables on standard output, status messages on standard error."""
+"""The output of commands: lines and tables on standard output, status messages on standard error."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that a terminal obeys instead of showing them, except line ends and tabs."""
+"""Control characters and direction marks, except line ends and tabs."""
 
 
 PIPE_WIDTH = 100
-"""Columns of a table where neither a terminal nor $COLUMNS says how wide it is."""
+"""Width of a table, in columns, if neither a terminal nor $COLUMNS sets it."""
 ERROR_FILE_VARIABLE = "DIALINT_ERROR_FILE"
-"""Environment: where a command that ends with an error also leaves it as JSON, its code and its message with
-the values, for a program that started the command and shows it in another language."""
+"""Environment variable with the path of a file to which a command that fails also writes its error as JSON
+(code, message template and values), for a program that started the command and translates it."""
 
 
 def escape_controls(text: str) -> str:
-    """`text` with control characters and direction marks written as escapes."""
+    """Returns `text` with control characters and direction marks written as escapes."""
     return _CONTROLS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)
 
 
 def print_line(line: str) -> None:
-    """Print a line and flush, so that it is visible at once in a pipe too."""
+    """Prints a line and flushes standard output, which may be a pipe."""
     sys.stdout.write(f"{escape_controls(line)}\n")
     sys.stdout.flush()
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """Print a table, coloured on a terminal only, no line with blanks at its end; a `Text` is one of ours."""
+    """Prints a table, coloured on a terminal only, without trailing blanks; cells of type `str` are
+    escaped."""
     from rich.console import Console
     from rich.table import Table
 
@@ -60,17 +61,17 @@ def print_status(line: str) -> None:
 
 
 def print_error(error: DialintError) -> None:
-    """Print an error on standard error, and leave it in the file that `ERROR_FILE_VARIABLE` names."""
+    """Prints an error on standard error, and writes it to the file named by `ERROR_FILE_VARIABLE`, if any."""
     print(f"dialint: {error}", file=sys.stderr)
     if path := os.environ.get(ERROR_FILE_VARIABLE):
         from dialint.detector.artifacts import write_json
 
-        with suppress(WorldError):  # the disk is full: the line above must do
+        with suppress(WorldError):  # the disk is full: the line above is enough
             write_json(Path(path), {"code": error.code, "message": error.text.as_json()})
 
 
 def print_rich(renderable: RenderableType, *, to_stderr: bool) -> None:
-    """Print a rich object; nothing in it is read as markup."""
+    """Prints a rich object without interpreting markup."""
     from rich.console import Console
 
     Console(stderr=to_stderr, markup=False, highlight=False, soft_wrap=True).print(renderable)

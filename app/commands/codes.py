@@ -1,7 +1,7 @@
-"""``dialint codes``: the taxonomy on the screen, and all that is known of one code or category.
+"""``dialint codes``: prints the taxonomy, or the details of one code or category.
 
-It shows what the file says, and how the embedded release covers each code: by its scan, by exact checks, by
-the team's policies, or not at all, so that it needs a judge. It judges nothing.
+Includes how the embedded release covers each code: by its scan, by exact checks, by the team's policies, or
+not at all, so that it needs a judge.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def codes(
             names = getattr(entry.name, language), getattr(category.name, language)
             gap = "\n" if number else ""
             print_line(f"{gap}{entry.code}  {names[0]}  [{category.code} {names[1]}]")
-            lines = _lines(entry, loaded, covered)
+            lines = _describe(entry, loaded, covered.get(entry.code))
             print_table((), [(Text(label, "dim"), value) for label, value in lines])
     else:
         headings = ("code", "name", "severity", "scope", "needs", "covered by")
@@ -77,19 +77,19 @@ def codes(
 
 
 def describe_codes(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> dict[str, Any]:
-    """Return the taxonomy cut down to the `chosen` codes, in the shape of its file; each code has how the
-    embedded release covers it (`covered_by`, `languages`, `checks`) where there is one."""
+    """Returns the taxonomy reduced to the `chosen` codes, in the shape of its file, each code with its
+    coverage by the embedded release (`covered`, `covered_by`, `languages`, `checks`)."""
     categories = []
     for category in taxonomy.categories:
         listed: list[dict[str, Any]] = []
         for code in category.codes:
             if code in chosen:
-                how = covered.get(code.code)
+                own = covered.get(code.code)
                 coverage = {
-                    "covered": bool(how and how.covered_by),
-                    "covered_by": list(how.covered_by) if how else [],
-                    "languages": list(_languages(how)),
-                    "checks": [check.model_dump(mode="json") for check in how.checks] if how else [],
+                    "covered": bool(own and own.covered_by),
+                    "covered_by": list(own.covered_by) if own else [],
+                    "languages": list(_languages(own)),
+                    "checks": [check.model_dump(mode="json") for check in own.checks] if own else [],
                 }
                 listed.append(code.model_dump(mode="json") | coverage)
         if listed:
@@ -101,8 +101,8 @@ def describe_codes(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage
     }
 
 
-def _languages(how: CodeRelease | None) -> tuple[str, ...]:
-    return how.scan.languages if how and how.scan else ()
+def _languages(coverage: CodeRelease | None) -> tuple[str, ...]:
+    return coverage.scan.languages if coverage and coverage.scan else ()
 
 
 def _rows(taxonomy: Taxonomy, covered: Coverage, language: Language) -> Iterator[tuple[str | Text, ...]]:
@@ -111,14 +111,14 @@ def _rows(taxonomy: Taxonomy, covered: Coverage, language: Language) -> Iterator
     for category in taxonomy.categories:
         yield Text(category.code, "bold"), Text(getattr(category.name, language), "bold")
         for code in category.codes:
-            needs, how = ", ".join(code.needs), describe_coverage(covered, code.code)
-            yield code.code, getattr(code.name, language), _severities(code), code.scope, needs, how
+            needs, coverage = ", ".join(code.needs), describe_coverage(covered, code.code)
+            yield code.code, getattr(code.name, language), _severities(code), code.scope, needs, coverage
 
 
 def _summary(taxonomy: Taxonomy, covered: Coverage) -> list[str]:
-    languages = sorted({language for how in covered.values() for language in _languages(how)})
+    languages = sorted({language for each in covered.values() for language in _languages(each)})
     in_languages = f" in {' and '.join(map(language_name, languages))}" if languages else ""
-    n_covered = sum(bool(how.covered_by) for how in covered.values())
+    n_covered = sum(bool(each.covered_by) for each in covered.values())
     lines = [
         f"Taxonomy {taxonomy.version}: {len(taxonomy.categories)} categories, {len(taxonomy.codes)} codes, "
         f"{n_covered} covered by the embedded release{in_languages}. One of them in full: dialint codes "
@@ -130,8 +130,8 @@ def _summary(taxonomy: Taxonomy, covered: Coverage) -> list[str]:
     return lines
 
 
-def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage) -> list[tuple[str, str]]:
-    """Label and text of every line about `code`, in the order a labeler wants them."""
+def _describe(code: Code, taxonomy: Taxonomy, coverage: CodeRelease | None) -> list[tuple[str, str]]:
+    """Returns (label, text) rows about `code` and its coverage."""
     meaning = {level.code: f"{level.name.en}: {level.meaning}" for level in taxonomy.severities}
     lines = [
         ("definition", code.definition),
@@ -143,33 +143,28 @@ def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage) -> list[tuple[str,
         ("usual fault", code.fault),
         ("needs", ", ".join(code.needs) or "the text alone"),
     ]
-    return lines + _coverage_details(covered.get(code.code))
-
-
-def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:
-    """How a code is covered, with checks and languages."""
-    if how is None:
-        return [("coverage", f"{NEEDS_JUDGE}: not covered by the embedded release")]
-    means = ", ".join(f"covered ({name})" for name in how.covered_by) or f"{NEEDS_JUDGE}: probabilities only"
-    lines = [("coverage", f"{means}, by the embedded release")]
-    if how.scan is not None and "scan" in how.covered_by:
-        threshold, natural = how.scan.threshold, how.scan.natural
+    if coverage is None:
+        return [*lines, ("coverage", f"{NEEDS_JUDGE}: not covered by the embedded release")]
+    means = ", ".join(f"covered ({name})" for name in coverage.covered_by)
+    lines.append(("coverage", f"{means or f'{NEEDS_JUDGE}: probabilities only'}, by the embedded release"))
+    if coverage.scan is not None and "scan" in coverage.covered_by:
+        threshold, natural = coverage.scan.threshold, coverage.scan.natural
         facts = ["suggestions only" if threshold is None else f"findings from probability {threshold:.2f}"]
         if natural is not None:
             facts.append(f"on real dialogues {natural.right} of {natural.flagged} were right there")
         lines.append(("scan", f"the model, {'; '.join(facts)}"))
-    for check in how.checks:
+    for check in coverage.checks:
         kind = "policy" if check.name == POLICY_CHECK else "check"
         advice = "; needs dialint score --policy FILE" if kind == "policy" else ""
         right = f"right in {check.precision:.0%} of its hits" if check.is_measured else "not measured"
         lines.append((kind, f"'{check.name}', {right}, {check.report}s{advice}"))
-    if languages := _languages(how):
+    if languages := _languages(coverage):
         names = ", ".join(map(language_name, languages))
         lines.append(("languages", f"{names}; in others only exact checks that cover them"))
     return lines
 
 
 def _severities(code: Code) -> str:
-    """The usual severity, then the others it may get: ``S3 (S2 S4)``."""
+    """Returns the usual severity, then the others it may have: ``S3 (S2 S4)``."""
     others = " ".join(severity for severity in code.severities if severity != code.severity)
     return f"{code.severity} ({others})" if others else code.severity

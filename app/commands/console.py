@@ -37,7 +37,7 @@ class ConsoleConfig:
     """The port the browser asks."""
 
     address: str = "127.0.0.1"
-    """Where to listen. For other machines put a proxy with TLS before it: passwords cross here."""
+    """Address to listen on. For other machines put a proxy with TLS before it: passwords cross here."""
 
     host: tuple[str, ...] = ()
     """A name under which browsers ask for the console, such as console.example.org; may be repeated. Other
@@ -73,7 +73,7 @@ class ConsoleConfig:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """All names that are not this machine's own for itself."""
+        """The host names that the server accepts, without those of loopback."""
         own = self.address in LOOPBACK or self.address in EVERYWHERE
         return self.host if own else (*self.host, self.address)
 
@@ -96,7 +96,7 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
     if config.oidc is not None:
         from dialint.app.console.oidc import read_config
 
-        read_config(config.oidc)  # before anything is made
+        read_config(config.oidc)  # refused before the store is created
     check_port(config.address, config.port, "--address")
     with ExitStack() as stack:
         store = config.store

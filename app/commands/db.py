@@ -19,14 +19,14 @@ def upgrade(*, config: StoreOption = DEFAULT_STORE, backup_to: Path | None = Non
     """
     from dialint.labeling.store import api
 
-    before, saved = api.upgrade(config.store, backup_to=backup_to)
-    if saved is not None:
-        print_line(f"backup: {saved}")
+    before, backup_folder = api.upgrade(config.store, backup_to=backup_to)
+    if backup_folder is not None:
+        print_line(f"backup: {backup_folder}")
     if before == api.VERSION:
         print_line(f"the store is at version {api.VERSION} already")
     else:
-        was = "made" if before is None else f"at {before}"
-        print_line(f"the store was {was}, is at version {api.VERSION} now")
+        earlier = "made" if before is None else f"at {before}"
+        print_line(f"the store was {earlier}, is at version {api.VERSION} now")
     return 0
 
 
@@ -43,12 +43,12 @@ def verify(*, config: StoreOption = DEFAULT_STORE, expect_head: str | None = Non
 
     expected = None if expect_head is None else api.Head.parse(expect_head)
     with api.Store.open(config.store, interface="command line") as store:
-        whole = api.verify(store, expected)
+        summary = api.verify(store, expected)
     print_line(
-        f"whole: {whole.audit_entries} audit entries, {whole.annotations} annotations, "
-        f"{whole.dialogues} dialogues, {whole.verdicts} verdicts"
+        f"whole: {summary.audit_entries} audit entries, {summary.annotations} annotations, "
+        f"{summary.dialogues} dialogues, {summary.verdicts} verdicts"
     )
-    print_line(f"head: {whole.head}")
+    print_line(f"head: {summary.head}")
     return 0
 
 
@@ -81,9 +81,9 @@ def restore(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     api.restore(folder, config.store)
     api.upgrade(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
     with api.Store.open(config.store, interface="command line") as store:
-        whole = api.verify(store)
+        head = api.verify(store).head
     print_line(f"restored and verified: {folder}")
-    print_line(f"head: {whole.head}")
+    print_line(f"head: {head}")
     return 0
 
 

@@ -1,10 +1,10 @@
-"""``dialint diff A.jsonl B.jsonl``: what one run finds and another did not.
+"""``dialint diff A.jsonl B.jsonl``: compares the findings of two runs.
 
-Compares finished outputs of `dialint score`, in whatever order their dialogues are. A finding is the same if
-dialogue, code and the words of its quote are, else if dialogue, code and turn are; of a pair it says what
-changed but for probability and reason. Of suggestions only those are shown that are a finding in the other
-run. Exit codes: 0, 1 `--fail-on` found a new finding, 2 the input is wrong, 3 there is none, but something
-that A judged was not judged in B.
+Reads finished outputs of `dialint score`; the order of dialogues does not matter. Findings are matched by
+dialogue, code and the words of the quote, then by dialogue, code and turn; of a matched pair the changed
+fields are printed, except probability and reason. Suggestions are listed only if they are a finding in the
+other run. Exit codes: 0, 1 `--fail-on` found a new finding, 2 the input is wrong, 3 there is none, but
+something that A judged was not judged in B.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ COMPARED = ("turn", "severity", "fault", "quote")
 
 
 def quote_words(quote: str) -> str:
-    """A quote without case, punctuation, and the numbers of placeholders (`[NAME_2]`), by which it is known
-    again."""
+    """Returns a quote without case, punctuation, and the numbers of placeholders (`[NAME_2]`): the key by
+    which quotes of two runs are matched."""
     return " ".join(re.findall(r"[^\W_]+", re.sub(r"_\d+\b", "", quote.casefold()))) or quote
 
 
@@ -44,7 +44,7 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What one run has of a finding and the other has not, or has otherwise."""
+    """A difference between two runs: a finding that is new, gone or changed."""
 
     before: Side | None
     after: Side | None
@@ -55,14 +55,14 @@ class Change:
 
     @property
     def finding(self) -> Finding:
-        """The finding of the second run, of the first if that one has none."""
+        """The finding of the second run, or of the first if it is gone."""
         side = self.after or self.before
         assert side is not None
         return side.finding
 
     @property
     def details(self) -> list[str]:
-        """Each value that differs."""
+        """The changed values, as ``name before -> after``."""
         if self.before is None or self.after is None:
             return []
         pairs = [("", self.before.kind, self.after.kind)]
@@ -70,16 +70,16 @@ class Change:
             (f"{name} ", str(getattr(self.before.finding, name)), str(getattr(self.after.finding, name)))
             for name in COMPARED
         ]
-        return [f"{name}{then} -> {now}" for name, then, now in pairs if then != now]
+        return [f"{name}{before} -> {after}" for name, before, after in pairs if before != after]
 
     @property
-    def is_shown(self) -> bool:
-        """Whether it is of a finding, and anything differs."""
+    def is_reported(self) -> bool:
+        """True if a side is a finding and something differs."""
         kinds = [side.kind for side in (self.before, self.after) if side]
         return "finding" in kinds and (self.name != "changed" or bool(self.details))
 
     def fails(self, fail_on: Severity) -> bool:
-        """Whether the second run has a finding this severe, and the first had none."""
+        """Returns whether only the second run has a finding at least as severe as `fail_on`."""
         before, after = (
             side is not None and side.kind == "finding" and side.finding.severity <= fail_on
             for side in (self.before, self.after)
@@ -95,7 +95,7 @@ class Change:
 
 
 def compare(before: Verdict | None, after: Verdict) -> list[Change]:
-    """The changes from one verdict on a dialogue to another one."""
+    """Returns the changes between two verdicts on a dialogue."""
     left, right = _sides(before), _sides(after)
     changes: list[Change] = []
     for has_quote, has_turn in ((True, True), (True, False), (False, True)):
@@ -104,16 +104,16 @@ def compare(before: Verdict | None, after: Verdict) -> list[Change]:
             finding = side.finding
             return finding.code, has_quote and quote_words(finding.quote), has_turn and finding.turn
 
-        waiting: dict[Hashable, list[Side]] = defaultdict(list)
+        by_key: dict[Hashable, list[Side]] = defaultdict(list)
         for side in left:
-            waiting[key(side)].append(side)
-        alone = []
+            by_key[key(side)].append(side)
+        unmatched = []
         for side in right:
-            same = waiting[key(side)]
-            changes.append(Change(same.pop(0), side)) if same else alone.append(side)
-        left, right = [side for sides in waiting.values() for side in sides], alone
+            matches = by_key[key(side)]
+            changes.append(Change(matches.pop(0), side)) if matches else unmatched.append(side)
+        left, right = [side for sides in by_key.values() for side in sides], unmatched
     changes += [*(Change(side, None) for side in left), *(Change(None, side) for side in right)]
-    return [each for each in changes if each.is_shown]
+    return [each for each in changes if each.is_reported]
 
 
 def _sides(verdict: Verdict | None) -> list[Side]:
@@ -148,11 +148,11 @@ def diff(
     from dialint.detector.verdict_files import read_verdicts
 
     totals: dict[str, Counter[str]] = defaultdict(Counter)
-    made_with: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    versions: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     first: dict[str, Verdict] = {}
     for verdict in read_verdicts(before):
         first[verdict.dialogue_id] = verdict
-        made_with[0][_makers(verdict)] += 1
+        versions[0][_version(verdict)] += 1
         for finding in verdict.findings:
             totals[finding.code]["before"] += 1
     n_before, n_after = len(first), 0
@@ -160,21 +160,21 @@ def diff(
     lost: dict[str, str] = {}
     for verdict in read_verdicts(after):
         n_after += 1
-        made_with[1][_makers(verdict)] += 1
+        versions[1][_version(verdict)] += 1
         for finding in verdict.findings:
             totals[finding.code]["after"] += 1
-        then = first.pop(verdict.dialogue_id, None)
-        if then is not None and then.quality is not None and verdict.quality is None:
+        earlier = first.pop(verdict.dialogue_id, None)
+        if earlier is not None and earlier.quality is not None and verdict.quality is None:
             lost[verdict.dialogue_id] = verdict.failure or describe_gaps(verdict)
-        if verdict.status == "scored" and (changes := compare(then, verdict)):
+        if verdict.status == "scored" and (changes := compare(earlier, verdict)):
             changed[verdict.dialogue_id] = changes
     lost |= {name: "missing" for name, verdict in first.items() if verdict.quality is not None}
     for change in (change for changes in changed.values() for change in changes):
         totals[change.finding.code][change.name] += 1
     columns = ("before", "after", "new", "gone", "changed")
     codes = {code: {name: totals[code][name] for name in columns} for code in sorted(totals)}
-    notes = [] if set(made_with[0]) == set(made_with[1]) else [
-        f"made with {' and '.join(sorted(made_with[0]))} before, {' and '.join(sorted(made_with[1]))} after"
+    notes = [] if set(versions[0]) == set(versions[1]) else [
+        f"made with {' and '.join(sorted(versions[0]))} before, {' and '.join(sorted(versions[1]))} after"
     ]  # fmt: skip
     if as_json:
         report = {
@@ -201,7 +201,7 @@ def diff(
     return 3 if lost else 0
 
 
-def _makers(verdict: Verdict) -> str:
+def _version(verdict: Verdict) -> str:
     team = f", overrides {verdict.overrides[:8]}" if verdict.overrides else ""
     return f"{verdict.release}, taxonomy {verdict.taxonomy}{team}"
 

@@ -1,7 +1,7 @@
-"""``dialint doctor``: what this machine can do, what is missing, and the command that mends it.
+"""``dialint doctor``: reports what works on this machine, what is missing, and the command that fixes it.
 
-Looks and reports; changes nothing and opens no connection. Exit code 1 if the main job would not run. What a
-model server can do says ``dialint score LOG --judge URL --limit 1``.
+Changes nothing and opens no connection. Exit code 1 if `dialint score` would not run. To test a model server:
+``dialint score LOG --judge URL --limit 1``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ State = Literal["ok", "missing", "broken"]
 
 
 @dataclass(frozen=True)
-class Fact:
-    """One line of the report. `needed` facts decide whether `dialint score` would run."""
+class Check:
+    """The result of one check: a row of the report. `dialint score` runs if all `needed` ones are ok."""
 
-    what: str
+    name: str
     state: State
     result: str
     remedy: str = ""
@@ -34,36 +34,36 @@ class Fact:
 
 def doctor() -> int:
     """Say what works on this machine, and what does not."""
-    facts = list(diagnose())
+    checks = list(diagnose())
     marks = {"ok": "ok", "missing": "--", "broken": "!!"}
-    rows = [(marks[fact.state], fact.what, fact.result, fact.remedy) for fact in facts]
+    rows = [(marks[check.state], check.name, check.result, check.remedy) for check in checks]
     print_table(("", "what", "found", "remedy"), rows)
-    broken = [fact.what for fact in facts if fact.needed and fact.state != "ok"]
+    broken = [check.name for check in checks if check.needed and check.state != "ok"]
     print_line(
         f"\ndialint score would not run: {', '.join(broken)}" if broken else "\ndialint score can run here."
     )
     return 1 if broken else 0
 
 
-def diagnose() -> Iterator[Fact]:
-    """Yield every fact, the machine first."""
+def diagnose() -> Iterator[Check]:
+    """Runs all checks, those of the machine first."""
     from dialint.detector.interface import available_cores
     from dialint.detector.release import EMBEDDED, Release
 
-    yield Fact("dialint", "ok", _version("dialint") or "not installed as a package")
-    yield Fact("Python", "ok", platform.python_version())
-    yield Fact("processor", "ok", f"{available_cores()} cores, {platform.machine()}")
+    yield Check("dialint", "ok", _version("dialint") or "not installed as a package")
+    yield Check("Python", "ok", platform.python_version())
+    yield Check("processor", "ok", f"{available_cores()} cores, {platform.machine()}")
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
         remedy = "" if total >= 2 else "the embedded release wants 2 GiB"
-        yield Fact("memory", "missing" if remedy else "ok", f"{total:.1f} GiB", remedy)
+        yield Check("memory", "missing" if remedy else "ok", f"{total:.1f} GiB", remedy)
     except (ValueError, OSError, AttributeError):
-        yield Fact("memory", "missing", "unknown on this system")
+        yield Check("memory", "missing", "unknown on this system")
     for name in ("onnxruntime", "tokenizers", "pydantic"):
         if installed := _version(name):
-            yield Fact(name, "ok", installed, needed=True)
+            yield Check(name, "ok", installed, needed=True)
         else:
-            yield Fact(name, "missing", "not installed", "pip install -c constraints.txt -e .", needed=True)
+            yield Check(name, "missing", "not installed", "pip install -c constraints.txt -e .", needed=True)
     yield _gpu()
 
     def check_release() -> str:
@@ -71,43 +71,43 @@ def diagnose() -> Iterator[Fact]:
         return f"{info.id}, verified, covers {' '.join(info.covered)}"
 
     remedy = "install dialint again: the package is damaged"
-    yield _attempt("embedded release", check_release, remedy, needed=True)
-    yield _attempt("store", _check_home, "set DIALINT_HOME to a folder that can be written")
+    yield _run("embedded release", check_release, remedy, needed=True)
+    yield _run("store", _check_home, "set DIALINT_HOME to a folder that can be written")
     for extra, modules in environment.modules_by_extra().items():
         if lacking := environment.missing_modules(extra):
             lacks, command = f"lacks {', '.join(lacking)}", environment.install_command(extra)
-            yield Fact(f"extra {extra}", "missing", lacks, command)
+            yield Check(f"extra {extra}", "missing", lacks, command)
         else:
-            yield Fact(f"extra {extra}", "ok", ", ".join(modules))
+            yield Check(f"extra {extra}", "ok", ", ".join(modules))
 
 
-def _gpu() -> Fact:
+def _gpu() -> Check:
     try:
         import torch
     except ImportError:
-        return Fact("GPU", "missing", "torch is not installed")
+        return Check("GPU", "missing", "torch is not installed")
     if not torch.cuda.is_available():
-        return Fact("GPU", "missing", "none; models run on the processor")
+        return Check("GPU", "missing", "none; models run on the processor")
     name, memory = torch.cuda.get_device_name(), torch.cuda.get_device_properties(0).total_memory / 2**30
-    return Fact(
+    return Check(
         "GPU", "ok", f"{torch.cuda.device_count()} x {name}, {memory:.0f} GiB, CUDA {torch.version.cuda}"
     )
 
 
 def _check_home() -> str:
     home = environment.home_folder()
-    there = next(folder for folder in (home, *home.parents) if folder.exists())
-    if not os.access(there, os.W_OK):
-        raise PermissionError(f"{there} is not writable")
-    free = shutil.disk_usage(there).free / 2**30
+    existing = next(folder for folder in (home, *home.parents) if folder.exists())
+    if not os.access(existing, os.W_OK):
+        raise PermissionError(f"{existing} is not writable")
+    free = shutil.disk_usage(existing).free / 2**30
     return f"{home} {'exists' if home.exists() else 'will be made'}, {free:.0f} GiB free"
 
 
-def _attempt(what: str, check: Callable[[], str], remedy: str, *, needed: bool = False) -> Fact:
+def _run(name: str, check: Callable[[], str], remedy: str, *, needed: bool = False) -> Check:
     try:
-        return Fact(what, "ok", check(), needed=needed)
+        return Check(name, "ok", check(), needed=needed)
     except (DialintError, OSError) as error:
-        return Fact(what, "broken", str(error), remedy, needed)
+        return Check(name, "broken", str(error), remedy, needed)
 
 
 def _version(name: str) -> str | None:

@@ -1,7 +1,7 @@
-"""``dialint eval drift``: has anything changed between the verdicts of one period and those of the next?
+"""``dialint eval drift``: tests whether verdicts changed between periods.
 
-Reads finished outputs of `dialint score`, and what people decided of their findings; compares each period
-with the first (`dialint.eval.drift`). Exit codes: 0 no drift, 1 drift, 2 the input or the options are wrong.
+Reads finished outputs of `dialint score` and people's decisions on findings; compares each period with the
+first (`dialint.eval.drift`). Exit codes: 0 no drift, 1 drift, 2 the input or the options are wrong.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from dialint.labeling.annotation import Annotation
 
 KINDS = ("crowd", "reviewer", "appeal", "expert")
-"""Whose answer counts, in rising order; the newer of two equal ones."""
+"""Kinds of annotations by rising precedence; of two of one kind the newer counts."""
 
 
 @command_options
 class DriftConfig:
-    """What is compared, and when it is an alarm."""
+    """Options of ``dialint eval drift``."""
 
     periods: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """week, file, or dates (2026-11-01) at which a new period begins, by the day a dialogue began. Without
     it several files are one period each, in their order, and one file is compared by week."""
     audit: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = ()
-    """What people decided of findings: judged sheets of `dialint eval spot-check`, and files of
+    """People's decisions on findings: judged sheets of `dialint eval spot-check`, and files of
     `dialint export annotations`."""
     level: Annotated[float, Field(ge=0.001, le=0.2)] = 0.05
     """Share of runs without any change that may end in an alarm all the same; the CUSUM has its own."""
@@ -104,7 +104,7 @@ def drift(*verdicts: Path, config: DriftConfig | None = None) -> int:
 
 
 def _read_periods(verdicts: Sequence[Path], config: DriftConfig) -> tuple[dict[str, list[Item]], list[str]]:
-    """The dialogues of each period, both in order of time, and what a reader must know of them."""
+    """Returns the dialogues by period, both in order of time, and notes for the report."""
     from dialint.detector.verdict_files import read_verdicts
     from dialint.eval.drift import MIN_DIALOGUES, read_item
 
@@ -116,24 +116,24 @@ def _read_periods(verdicts: Sequence[Path], config: DriftConfig) -> tuple[dict[s
         raise ConfigError("E_OPTION", problem) from None
     decisions = read_decisions(config.audit)
     items: dict[str, list[Item]] = defaultdict(list)
-    made_with: dict[str, set[str]] = {name: set() for name in ("release", "taxonomy", "overrides")}
+    versions: dict[str, set[str]] = {name: set() for name in ("release", "taxonomy", "overrides")}
     for file in verdicts:
         for verdict in read_verdicts(file):
             at = verdict.started_at
             period = "" if at is None else f"{at:%G-W%V}"
             if days and at is not None:
-                begun = [each for each in days if each <= at.date()]
-                period = f"from {begun[-1]}" if begun else f"before {days[0]}"
+                earlier = [each for each in days if each <= at.date()]
+                period = f"from {earlier[-1]}" if earlier else f"before {days[0]}"
             period = str(file) if by == ("file",) else period
             items[period].append(read_item(verdict, decisions))
-            for name, each in made_with.items():
+            for name, each in versions.items():
                 each.add(str(getattr(verdict, name)))
     n_undated = len(items.pop("", ()))
     names = [name for name in items if len(items[name]) >= MIN_DIALOGUES]
     small = sorted(f"{name} ({len(each)})" for name, each in items.items() if name not in names)
     notes = [
         f"made with different {name}: {', '.join(sorted(each))}"
-        for name, each in made_with.items()
+        for name, each in versions.items()
         if len(each) > 1
     ]
     if small:
@@ -155,35 +155,35 @@ def _read_periods(verdicts: Sequence[Path], config: DriftConfig) -> tuple[dict[s
 
 
 def read_decisions(files: Iterable[Path]) -> Decisions:
-    """Read what people decided of findings.
+    """Returns a function of dialogue, turn and code: whether people overturned that finding, None if unread.
 
     Raises:
-        InputRefused: a file is none of those that `DriftConfig.audit` names.
+        InputRefused: a file is of no kind that `DriftConfig.audit` lists.
     """
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.eval.judgements import read_answers, read_sheet, read_spot_check
     from dialint.labeling.annotation import read_annotations
 
-    decided: dict[tuple[str, int, str], bool] = {}
+    sheet: dict[tuple[str, int, str], bool] = {}
     answers: dict[str, list[Annotation]] = defaultdict(list)
     for file in files:
         if file.suffix == ".csv":
             for each in read_answers(read_spot_check(file), read_sheet(file))[0]:
-                decided[each.row.dialogue, each.row.turn, each.row.code] = not each.is_right
+                sheet[each.row.dialogue, each.row.turn, each.row.code] = not each.is_right
         else:
             for answer in read_annotations(file):
                 if answer.kind != "model":
                     answers[answer.dialogue_id].append(answer)
-    for of_dialogue in answers.values():
-        of_dialogue.sort(key=lambda each: (KINDS.index(each.kind), str(each.at)), reverse=True)
-    whole = {code for code, entry in load_taxonomy().codes.items() if entry.scope == "dialogue"}
+    for each_dialogue in answers.values():
+        each_dialogue.sort(key=lambda each: (KINDS.index(each.kind), str(each.at)), reverse=True)
+    of_dialogue = {code for code, entry in load_taxonomy().codes.items() if entry.scope == "dialogue"}
 
     def is_overturned(dialogue: str, turn: int, code: str) -> bool | None:
         for answer in answers.get(dialogue, ()):
-            if code in answer.codes and (answer.turn in (None, turn) or code in whole):
+            if code in answer.codes and (answer.turn in (None, turn) or code in of_dialogue):
                 turns = {each.turn for each in answer.findings if each.code == code}
-                return not turns if code in whole else turn not in turns
-        return decided.get((dialogue, turn, code))
+                return not turns if code in of_dialogue else turn not in turns
+        return sheet.get((dialogue, turn, code))
 
     return is_overturned
 
@@ -211,7 +211,7 @@ HEADINGS = ("measure", "drift", "p", "PSI (by chance)", "Wasserstein (by chance)
 
 
 def _tables(report: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """A title and rows for each period."""
+    """Yields the title and the rows of each period."""
     reference = report["reference"]
     for period in report["periods"]:
         rows: list[tuple[str, ...]] = []
@@ -227,7 +227,7 @@ def _tables(report: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, ..
 
 
 def _page(report: Mapping[str, Any]) -> str:
-    """The report as one page: a table for each period, and the shares of what drifted."""
+    """Renders the report as HTML: a table by period, and the distributions of the measures that drifted."""
     from markupsafe import Markup
 
     from dialint.eval.page import document, table

@@ -1,8 +1,7 @@
-"""``dialint explain`` and ``dialint replay``: one verdict with its dialogue, in the terminal, and made again.
+"""``dialint explain`` and ``dialint replay``: print one verdict with its dialogue, and reproduce it.
 
-The first shows the masked turns, what was found in each with reason, proofs and rewrite, and what was not
-judged. It judges nothing: all of it stands in the verdict. The second makes a verdict again, or says what
-differs.
+The first prints the masked turns with their findings, reasons and rewrites, and what was not judged, all from
+the stored verdict. The second computes the verdict again and reports differences.
 """
 
 from __future__ import annotations
@@ -127,8 +126,8 @@ def replay(
     return 1
 
 
-def _find_release(name: str) -> Path | None:
-    """The folder of a release on this machine by the id that verdicts have; None for the embedded one."""
+def _find_release(name: str) -> Path:
+    """Returns the folder of the release with the id `name` on this machine."""
     from dialint.detector.registry import SHIPPED_RELEASES, Registry
     from dialint.detector.release import Release
 
@@ -141,7 +140,7 @@ def _find_release(name: str) -> Path | None:
 
 
 def _differences(path: str, then: Any, now: Any) -> Iterator[str]:
-    """A line for each value that was another one then."""
+    """Yields a line for each value that differs."""
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for key in sorted({*then, *now}):
             yield from _differences(f"{path}, {key}", then.get(key), now.get(key))
@@ -153,7 +152,7 @@ def _differences(path: str, then: Any, now: Any) -> Iterator[str]:
 
 
 def _scored_logs(verdicts: Path) -> list[str]:
-    """The logs that the manifest beside the verdicts names, as far as they are there."""
+    """Returns the logs that the manifest of the verdicts names; raises ConfigError if one is missing."""
     from dialint.detector.artifacts import read_manifest
     from dialint.detector.verdict_files import manifest_path
 
@@ -167,7 +166,7 @@ def _scored_logs(verdicts: Path) -> list[str]:
 
 
 def render(verdict: Verdict, dialogue: Dialogue) -> Iterator[tuple[str, str]]:
-    """The lines with their styles: the head, each masked turn with its findings, what was not judged."""
+    """Yields (line, style): the heading, each masked turn with its findings, what was not judged."""
     from dialint.detector.masking import mask_dialogue
 
     quality = (

@@ -1,9 +1,9 @@
-"""``dialint ingest preview LOG``: how a log would be read, before anything of it is scored; and ``dialint
-convert LOG --out FILE.jsonl``: the same dialogues as JSON lines.
+"""``dialint ingest preview LOG``: previews how a log is read; ``dialint convert LOG --out FILE.jsonl``:
+writes its dialogues as JSON lines.
 
-Shows three dialogues with personal data masked, what was recognised, and what was left unread; writes the
-mapping file that `dialint score --mapping` takes. Exit codes: 0 dialogues can be read, 1 none can, or a
-speaker, a side or the dialogues would be lost, 2 the file or an option is wrong.
+The preview prints three dialogues with personal data masked, the recognised and the unread fields, and writes
+a mapping file for `dialint score --mapping`. Exit codes: 0 dialogues can be read, 1 none can, or a speaker, a
+side or the dialogues would be lost, 2 the file or an option is wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 READ = ReadConfig()
 N_FILES = 10
-"""Files of a folder or an archive that are previewed."""
+"""Most files of a folder or an archive that are previewed."""
 N_TURNS, WIDTH = 8, 96
 N_REJECTS = 10
 

@@ -1,8 +1,8 @@
 """``dialint label project create``, ``plan``, ``route``, ``demote`` and ``status``: projects, their tasks and
-their progress; ``aggregate``, ``ask`` and ``adjudicate``: from many answers to one label.
+their progress; ``aggregate``, ``ask`` and ``adjudicate``: labels of many answers.
 
-``calibration`` and ``appeals`` start work for a group by a schedule; its answers are compared, and the
-appeals decided, in the console.
+``calibration`` and ``appeals`` create scheduled tasks for a group; results are compared, and appeals decided,
+in the console.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dialint.labeling.adjudication.cases import AdjudicateConfig
 from dialint.labeling.aggregation.adaptive_overlap import OverlapConfig
 from dialint.labeling.aggregation.aggregate import AggregateConfig
 from dialint.labeling.aggregation.question_posteriors import StoreLabelsConfig
-from dialint.labeling.exchange.demotion import Counts, DemoteConfig
+from dialint.labeling.exchange.demotion import DemoteConfig
 from dialint.labeling.queue.dispatch import RouteConfig
 from dialint.labeling.queue.sampling import SamplingConfig
 from dialint.labeling.store.records import Project, Purpose, TaskState
@@ -65,15 +65,15 @@ class ProjectConfig:
     lease_s: int = 900
     """Seconds for which a task is leased to one person."""
     deadline: datetime | None = None
-    """When work ends (UTC, if no time zone is named)."""
+    """End of the work (UTC, if no time zone is named)."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
 
     def project(self, name: str) -> Project:
-        """The project of that name.
+        """Returns the project with these options and that name.
 
         Raises:
-            ConfigError: an unknown code, no readable instructions, or an option that cannot be.
+            ConfigError: an unknown code, unreadable instructions, or an invalid option.
         """
         from dialint.detector.taxonomy import load_taxonomy
 
@@ -115,8 +115,8 @@ def create_project(name: str, *, config: ProjectConfig, session: Session = DEFAU
                 "some first (`dialint label gold import`) or let experts settle tasks "
                 "(`dialint label adjudicate`)",
             )
-        made = projects.create(store, actor, config.project(name))
-    print_line(f"{made.id}: {made.purpose}, {len(made.codes)} codes, {made.overlap} answers a task")
+        new = projects.create(store, actor, config.project(name))
+    print_line(f"{new.id}: {new.purpose}, {len(new.codes)} codes, {new.overlap} answers a task")
     return 0
 
 
@@ -150,8 +150,8 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
         summary = dispatch(store, actor, config)
     rows = []
     for fate, n in sorted(summary.fates.items()):
-        some = [one for one in summary.routed if one.fate == fate]
-        minutes, value = sum(one.minutes for one in some), sum(one.value for one in some)
+        routed = [each for each in summary.routed if each.fate == fate]
+        minutes, value = sum(each.minutes for each in routed), sum(each.value for each in routed)
         rows.append((fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}"))
     print_table(("fate", "dialogues", "minutes", "expected value"), rows)
     print_line(
@@ -180,28 +180,18 @@ def demote(
     config = config or DemoteConfig()
     with session.open() as (store, actor):
         counts = demote_codes(store, actor, config)
-    headings = ("release", "code", "answered", "confirmed", "share", "at most", "from now on")
-    print_table(headings, _confirmations(counts, config))
-    if config.overrides is not None:
-        print_line(f"{config.overrides}: dialint score LOG --overrides {config.overrides}")
-    return 0
-
-
-def _confirmations(counts: Counts, config: DemoteConfig) -> Iterator[tuple[str, ...]]:
+    rows = []
     for release, codes in counts.items():
         demoted = config.demoted(release, codes)
         for code, each in codes.items():
             kind = "suggestion" if code in demoted else "finding"
             share, upper = each.confirmed / each.answered, each.upper(config.confidence)
-            yield (
-                release,
-                code,
-                f"{each.answered:,}",
-                f"{each.confirmed:,}",
-                f"{share:.0%}",
-                f"{upper:.0%}",
-                kind,
-            )
+            figures = (f"{each.answered:,}", f"{each.confirmed:,}", f"{share:.0%}", f"{upper:.0%}")
+            rows.append((release, code, *figures, kind))
+    print_table(("release", "code", "answered", "confirmed", "share", "at most", "from now on"), rows)
+    if config.overrides is not None:
+        print_line(f"{config.overrides}: dialint score LOG --overrides {config.overrides}")
+    return 0
 
 
 def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> int:
@@ -225,7 +215,7 @@ def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> in
 
 
 def _progress(store: Store, actor: str, one: Project, state: str) -> Iterator[tuple[str, ...]]:
-    """A row for each pool that has tasks; all answers, with those from elsewhere, stand at the main one."""
+    """Yields a row for each pool with tasks; the main one counts all answers, imported ones included."""
     from dialint.labeling.store.projects import count_annotations
     from dialint.labeling.store.tasks import count_tasks
 
@@ -353,9 +343,9 @@ def appeals(into: str, *, session: Session = DEFAULT_SESSION) -> int:
     with session.open() as (store, actor):
         new = open_second_reviews(store, actor, into)
         n = len(list_open(store, actor, 1000))
-        nobody = list_stuck(store, actor, into)
+        stuck = list_stuck(store, actor, into)
     print_line(f"{n} open appeals, {new} new tasks in {into}")
-    for one in nobody:
+    for one in stuck:
         print_line(
             f"appeal {one.id}, dialogue {one.dialogue}: nobody is left to review it; all reviewers have a "
             "part in the dialogue or have seen what others say of it. A new one: dialint label account"

@@ -1,8 +1,8 @@
-"""The people who label: ``dialint label account`` and ``rules``, bootstrap and scheduled work on accounts;
-``gold``; ``agreement``, ``watch`` and ``quality``, figures of their answers from files or from a store.
+"""``dialint label account`` and ``rules``: bootstrap and scheduled work on accounts; ``gold``; ``agreement``,
+``watch`` and ``quality``: figures on answers, from files or from a store.
 
-Who there is, roles, skills, suspensions and bans: in the console (Admin, Users); so is what gold there is,
-doubts, retirements and exams (Admin, Gold).
+Roles, skills, suspensions and bans are managed in the console (Admin, Users), as are existing gold, its
+review, retirement and exams (Admin, Gold).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def create_account(
     password = one_time_password()
     status: Status = "training" if training else "active"
     new = Account(id=name, role=role, status=status, skills=skill, agent=agent)
-    if role == "admin" and session.account in (None, "", name):  # nobody makes themselves, but the first
+    if role == "admin" and session.account in (None, "", name):  # the first account creates itself
         with Store.open(session.config.store, interface="command line") as store:
             accounts.create_first(store, name, password)
     else:

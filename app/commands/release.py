@@ -1,9 +1,9 @@
-"""``dialint release``: which releases are in use on this machine; promotion, rollback, verification.
+"""``dialint release``: lists, promotes, rolls back and verifies the releases on this machine.
 
-A promoted judge is what `dialint serve vllm --release current` serves, a promoted scan what `dialint score
---release current` scans with. A candidate must pass the gates of `dialint.eval.gates` beside the release in
-use, or the scan that ships, and a person signs it off. With ``--server`` a running server changes its adapter
-first, and the pointer moves only if it did, and if the adapter answers otherwise than its base.
+`dialint serve vllm --release current` serves the promoted judge, `dialint score --release current` scans with
+the promoted scan. A candidate must pass the gates of `dialint.eval.gates` against the release in use, or the
+embedded scan, and a person signs it off. With ``--server`` a running server swaps its adapter first; the
+pointer moves only if that succeeds and the adapter's answers differ from those of its base.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dialint.detector.registry import (
 
 @dataclass(frozen=True, kw_only=True)
 class SwapConfig:
-    """The running server that changes over, if any."""
+    """The running server whose adapter is swapped, if any."""
 
     server: str | None = None
     """URL of a server on this machine, started by `dialint serve vllm --swap`: its adapter is exchanged
@@ -45,7 +45,7 @@ class SwapConfig:
     """File with the server's API key; without it the environment variable DIALINT_JUDGE_KEY."""
 
     def prepare(self, kind: ReleaseKind) -> Callable[[Path], None] | None:
-        """What has to happen before the pointer moves to a folder."""
+        """Returns a function to call with a folder before the pointer moves to it, if there is a server."""
         if self.server is None:
             return None
         if kind != "judge":
@@ -134,7 +134,7 @@ def promote(
 
 
 def _in_use(registry: Registry) -> VerifiedFolder | None:
-    """What was promoted last, else the scan that ships."""
+    """Returns the current release, else the embedded scan; None for a judge."""
     pointer = registry.current()
     if pointer is not None:
         folder = registry.folder / pointer.id
@@ -143,7 +143,7 @@ def _in_use(registry: Registry) -> VerifiedFolder | None:
 
 
 N_TIMED = 64
-"""Dialogues that are scored for the throughput."""
+"""Dialogues that are scored to measure throughput."""
 
 
 def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: VerifiedFolder | None) -> list[Gate]:
@@ -159,7 +159,7 @@ def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: VerifiedF
     if len({path.stem for path in gold}) < len(gold):
         raise ConfigError("E_OPTION", "--gold: two files have the same name; rename one")
     folders = source.folder, None if current is None else current.folder
-    mine, theirs = (load_detector(DetectorConfig(release=folder)) for folder in folders)
+    candidate, baseline = (load_detector(DetectorConfig(release=folder)) for folder in folders)
     sets, examples = {}, list[Example]()
     for path in gold:
         own = list(read_examples(path))
@@ -167,8 +167,10 @@ def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: VerifiedF
             raise ConfigError("E_EXAMPLE", f"{path}: holds no example")
         if any(example.split == "train" for example in own):
             raise ConfigError("E_EXAMPLE", f"{path}: of the split train; name held-out dialogues")
-        results = [score_examples(each, own) for each in (mine, theirs)]
-        content, _ = evaluate_against(mine, results[0], {CURRENT: theirs}, {CURRENT: results[1]}, rounds=1000)
+        results = [score_examples(each, own) for each in (candidate, baseline)]
+        content, _ = evaluate_against(
+            candidate, results[0], {CURRENT: baseline}, {CURRENT: results[1]}, rounds=1000
+        )
         sets[path.stem] = {"sha256": sha256_file(path), **content}
         examples += own
     dialogues = [example.dialogue for example in examples[:N_TIMED]]
@@ -178,12 +180,14 @@ def _scan_gates(source: VerifiedFolder, gold: Sequence[Path], current: VerifiedF
         detector.verdicts(dialogues)
         return time.process_time() - started
 
-    contracts = {code: own.scan.contract for code, own in mine.info.codes.items() if own.scan is not None}
+    contracts = {
+        code: own.scan.contract for code, own in candidate.info.codes.items() if own.scan is not None
+    }
     return release_gates(
         sets,
         promised={code: own.false_accusations_per_100 for code, own in contracts.items() if own is not None},
-        attacks=[gate_attacks(each, examples) for each in (mine, theirs)],
-        seconds=[min(cpu_seconds(each) for _ in range(2)) for each in (mine, theirs)],
+        attacks=[gate_attacks(each, examples) for each in (candidate, baseline)],
+        seconds=[min(cpu_seconds(each) for _ in range(2)) for each in (candidate, baseline)],
     )
 
 

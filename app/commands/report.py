@@ -1,8 +1,8 @@
-"""``dialint report VERDICTS --html report.html --xlsx report.xlsx``: findings for a lead without a console.
+"""``dialint report VERDICTS --html report.html --xlsx report.xlsx``: a report on findings, as a page or a
+workbook.
 
 Reads a finished output of `dialint score` (JSONL, CSV or Parquet, checked against its manifest) and, for the
-turns before the findings, the log that was scored. Writes one page, or a workbook, or both. Judges
-nothing itself.
+context of findings, the log that was scored.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from dialint.eval.breakdowns import Excerpt
 
 BEFORE = 3
-"""Turns shown before that of a finding."""
+"""Turns displayed before that of a finding."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ReportConfig:
-    """What is reported, and where to."""
+    """Options of ``dialint report``."""
 
     html: Path | None = None
     """Report as one page, which loads nothing; must not exist."""
@@ -50,7 +50,7 @@ class ReportConfig:
     """Reviewed scores of a store, a file of `dialint export scores`: shown beside the model's, with what
     nobody read estimated by a random sample."""
     read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
-    """How the log is read: as it was when it was scored."""
+    """Options by which the log is read, those of `dialint score`."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -92,7 +92,9 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     taxonomy = load_taxonomy(config.taxonomy)
     read = read_verdicts(verdicts)
     manifest = read_manifest(manifest_path(verdicts), expected=VerdictManifest)
-    covered = _list_reportable(manifest, tuple(taxonomy.codes))
+    requested = manifest.get("work", {}).get("options", {}).get("codes") or taxonomy.codes
+    missing = manifest.get("not_covered", ())
+    covered = [code for code in taxonomy.codes if code in requested and code not in missing]
     scores = {} if config.scores is None else load_scores(config.scores)
     figures = count(read, taxonomy, covered, config.examples, scores)
     if config.html is not None:
@@ -112,18 +114,11 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     return 0
 
 
-def _list_reportable(manifest: Mapping[str, Any], codes: Sequence[str]) -> tuple[str, ...]:
-    """The codes that could be found: covered by the release, and asked for."""
-    requested = manifest.get("work", {}).get("options", {}).get("codes") or codes
-    missing = manifest.get("not_covered", ())
-    return tuple(code for code in codes if code in requested and code not in missing)
-
-
 def _excerpts(
     listed: Sequence[ListedFinding], config: ReportConfig, manifest: Mapping[str, Any]
 ) -> dict[tuple[str, int, int, str], Excerpt]:
-    """The turn of each finding with those before it, masked and without what the customer did not see, by the
-    finding's place.
+    """Returns the masked turn of each finding with the `BEFORE` turns before it, without what the customer
+    did not see, by the finding's place.
 
     Raises:
         ConfigError: `config.log` is not the log that was scored.
@@ -153,11 +148,9 @@ def _excerpts(
         alone = each.verdict.model_copy(update={"findings": (each.finding,)})
         placed = alone.placed_in(dialogue).findings[0]
         excerpt = excerpt_at(dialogue, turn, (placed.start, placed.end), BEFORE)
-        inert = tuple((role, _inert(text)) for role, text in excerpt.turns)
-        excerpts[each.place] = replace(excerpt, turns=inert)
+        printable = tuple(  # a dot for each control character and direction mark: offsets stay valid
+            (role, "".join(char if char.isprintable() or char.isspace() else "·" for char in text))
+            for role, text in excerpt.turns
+        )
+        excerpts[each.place] = replace(excerpt, turns=printable)
     return excerpts
-
-
-def _inert(text: str) -> str:
-    """`text`, each character that is not seen but turns others round shown as a dot; offsets stay."""
-    return "".join(char if char.isprintable() or char.isspace() else "·" for char in text)

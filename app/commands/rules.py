@@ -1,7 +1,8 @@
-"""Rules before anybody scores with them: ``dialint policy check`` validates a policy and tries it on a log;
-``dialint eval rules`` shows what new rules would change in stored verdicts.
+"""``dialint policy check`` validates a policy and tries it on a log; ``dialint eval rules`` previews the
+effect of new rules on stored verdicts.
 
-No model is loaded: `dialint.eval.rules` decides again what the verdicts hold, as the console's preview does.
+No model is loaded: `dialint.eval.rules` applies the rules to the stored suspicions, as the console's preview
+does.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from dialint.detector.policy import Policy, load_policies, load_policy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dialint.detector.calibration import CodeRelease
     from dialint.detector.records import Verdict
     from dialint.eval.rules import RulesPreview
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RulesConfig:
-    """The rules to come, and what they are tried on."""
+    """Options of ``dialint eval rules``."""
 
     taxonomy: Path | None = None
     """The new taxonomy: severities, penalties, codes that are dropped."""
@@ -67,8 +67,11 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
     """
     config = config or RulesConfig()
     from dialint.detector.artifacts import require_new_files, write_json
+    from dialint.detector.calibration import CodeRelease
     from dialint.detector.ingest.read import load_dialogues
     from dialint.detector.overrides import read_overrides
+    from dialint.detector.registry import resolve_release
+    from dialint.detector.release import EMBEDDED, Release
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.eval.rules import NewRules, RulesPreview, preview_rules
     from dialint.eval.run import check_writable
@@ -80,7 +83,11 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
     before = load_taxonomy(config.before)
     after = load_taxonomy(config.taxonomy) if config.taxonomy is not None else before
     overrides = None if config.overrides is None else read_overrides(config.overrides)
-    release, codes = ("", {}) if overrides is None and not config.policy else _load_release(config)
+    release, codes = "", dict[str, CodeRelease]()
+    if overrides is not None or config.policy:
+        folder = resolve_release("scan", config.release) if config.release else EMBEDDED
+        info = Release(folder, has_scan=False).info
+        release, codes = info.id, dict(info.codes)
     if overrides is not None and config.overrides is not None:
         overrides.check_release(config.overrides, release, codes)
     policies = load_policies(config.policy) if config.policy else None
@@ -94,17 +101,8 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
         write_json(config.out, {"kind": "rules preview", **content})
 
 
-def _load_release(config: RulesConfig) -> tuple[str, dict[str, CodeRelease]]:
-    from dialint.detector.registry import resolve_release
-    from dialint.detector.release import EMBEDDED, Release
-
-    folder = resolve_release("scan", config.release) if config.release else EMBEDDED
-    info = Release(folder, has_scan=False).info
-    return info.id, dict(info.codes)
-
-
 def _is_far(file: Path) -> bool:
-    """Whether the log was far from the release; the readers of the file say what is wrong with it."""
+    """Returns whether the log was far from the release, by the manifest; False if there is none."""
     from dialint.detector.artifacts import read_manifest
     from dialint.detector.verdict_files import manifest_path
 
@@ -113,7 +111,7 @@ def _is_far(file: Path) -> bool:
 
 
 def _read(files: Iterable[Path], taxonomy: str, release: str) -> Iterator[Verdict]:
-    """The verdicts, all of them of that taxonomy and, if one is named, release."""
+    """Yields the verdicts, checked to be of that taxonomy and, if `release` is not empty, release."""
     from dialint.detector.verdict_files import read_verdicts
 
     for file in files:
@@ -157,7 +155,7 @@ def _show(preview: RulesPreview) -> None:
 
 READ = ReadConfig()
 N_EXAMPLES = 3
-"""Ids of dialogues that are shown for each clause."""
+"""Ids of dialogues that are printed for each clause."""
 
 
 def check(

@@ -1,9 +1,9 @@
-"""``dialint score LOG... --out verdicts.jsonl``: the main job, from a log to verdicts and their manifest.
+"""``dialint score LOG... --out verdicts.jsonl``: scores logs and writes verdicts and their manifest.
 
 Reads logs and a release; writes the verdicts, ``*.rejects.jsonl`` and ``*.manifest.json`` beside them, or,
-without ``--out``, a report on standard output. The same command after a crash resumes the job; without a
-model nothing is scored. Exit codes: 0 done, 1 ``--fail-on`` found something, 2 the input or the options are
-wrong, 3 too many bad records or failures, 130 stopped by Ctrl-C.
+without ``--out``, a report on standard output. The same command after a crash resumes the job. Exit codes: 0
+done, 1 ``--fail-on`` found something, 2 the input or the options are wrong, 3 too many bad records or
+failures, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``dialint serve vllm``: a judge behind vLLM's OpenAI-compatible server, on this machine; ``dialint serve
 api``: `dialint score` by HTTP, and ``dialint serve key``, which makes the keys for it.
 
-The first makes the server's command, and shows it or becomes it: vLLM gets signals and terminal, and a
-service manager starts it again if it ends. `dialint score --judge http:URL` asks it.
+The first builds the server's command and prints it, or replaces its own process by it, so that signals and
+the terminal are vLLM's. `dialint score --judge http:URL` uses the server.
 """
 
 from __future__ import annotations

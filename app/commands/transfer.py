@@ -1,6 +1,6 @@
 """``dialint import logs|verdicts|labels``; ``export labels|dataset|annotations|scores|traces|published``.
 
-Files into the store and out of it; labels and datasets also from files to files, with no store at all.
+Between files and the store; labels and datasets also from files to files.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ export.command(
 
 @contextmanager
 def collect_rejects(path: Path | None) -> Iterator[Rejects]:
-    """Collect rejects in a file, if one is named. At the end the first ones are printed, also if too many of
+    """Collects rejects, in a file if there is a `path`; at the end prints the first ones, also if too many of
     them stopped the job."""
     from dialint.detector.artifacts import require_new_files
     from dialint.labeling.exchange.import_labels import open_rejects
@@ -52,9 +52,9 @@ def collect_rejects(path: Path | None) -> Iterator[Rejects]:
         finally:
             for code, n in rejects.codes.most_common():
                 print_line(f"rejected, {code}: {n}")
-            for bad in rejects.first:
-                where = ", ".join(filter(None, (bad.file, f"line {bad.line}", bad.path)))
-                print_line(f"{where}: {bad.code}, {bad.found}; expected {bad.expected}")
+            for reject in rejects.first:
+                where = ", ".join(filter(None, (reject.file, f"line {reject.line}", reject.path)))
+                print_line(f"{where}: {reject.code}, {reject.found}; expected {reject.expected}")
             if path is None and (more := rejects.codes.total() - len(rejects.first)):
                 print_line(f"and {more} more; --rejects FILE keeps them all")
 
@@ -78,10 +78,11 @@ def import_logs(
     """
     from dialint.labeling.exchange.store_transfer import import_logs as load_logs
 
-    with session.open() as (store, actor), collect_rejects(rejects) as bad:
+    with session.open() as (store, actor), collect_rejects(rejects) as collected:
         with progress("importing", quiet=quiet) as report:
-            imported = load_logs(store, actor, files, read, report, bad)
-        print_line(f"{imported.new} dialogues new, {imported.existing} known, {bad.codes.total()} rejected")
+            imported = load_logs(store, actor, files, read, report, collected)
+        n_bad = collected.codes.total()
+        print_line(f"{imported.new} dialogues new, {imported.existing} known, {n_bad} rejected")
     return 0
 
 
@@ -142,10 +143,10 @@ def import_labels_command(
         return 0
     from dialint.labeling.exchange.store_transfer import import_labels as load_labels
 
-    with session.open() as (store, actor), collect_rejects(rejects) as bad:
+    with session.open() as (store, actor), collect_rejects(rejects) as collected:
         with progress("importing", "annotations", quiet=quiet) as report:
-            imported = load_labels(store, actor, config, source, report, project=project, rejects=bad)
-        n_bad = bad.codes.total()
+            imported = load_labels(store, actor, config, source, report, project=project, rejects=collected)
+        n_bad = collected.codes.total()
         print_line(f"{imported.new} annotations new, {imported.existing} known, {n_bad} rejected")
         for reason, n in imported.left_out.items():
             print_line(f"left out, {reason}: {n}")

@@ -1,6 +1,6 @@
-"""``dialint verify PATH...``: checks that every byte of an output or a release is as it was written.
+"""``dialint verify PATH...``: verifies the checksums of an output or a release.
 
-Compares files with their manifest, and the manifest with its own seal. Repairs nothing.
+Compares files with their manifest, and the manifest with its own checksum. Repairs nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def verify(*paths: Path) -> int:
 
 
 def verify_path(path: Path) -> int:
-    """Verify the files that `path` stands for, and return their number.
+    """Verifies the files of the output or release at `path`, and returns their number.
 
     Raises:
         OutputRefused: a file is missing, was changed, or has no manifest.
