@@ -39,8 +39,7 @@ def print_line(line: str) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """Prints a table, coloured on a terminal only, without trailing blanks; cells of type `str` are
-    escaped."""
+    """Prints a table, coloured on terminals only, without trailing blanks. Escapes cells of type `str`."""
     from rich.console import Console
     from rich.table import Table
 

@@ -1,15 +1,15 @@
-"""Scoring jobs of a server (the console, the HTTP API): a folder each, for their owner only, and `dialint
-score`, one at a time.
+"""Background scoring jobs of a server (the console, the HTTP API): one folder and one `dialint score` process
+each, run one at a time.
 
-    jobs/ID/job.json          who brought which log when, the options, and what was added to the store
-    jobs/ID/log/NAME          the log, as it was brought
+    jobs/ID/job.json          account, name of the log, time, options, and counts of the import into the store
+    jobs/ID/log/NAME          the log, unchanged
     jobs/ID/mapping.yaml, policies/*.yaml
-    jobs/ID/out/verdicts.jsonl ...     the output of `dialint score`, and other formats made of it
-    jobs/ID/error.json, errors.txt     the error with which it ended, and all that it wrote to standard error
+    jobs/ID/out/verdicts.jsonl ...     the output of `dialint score`, and its conversions
+    jobs/ID/error.json, errors.txt     the error with which it ended, and its standard error
 
-The state is read from what `dialint score` writes. Processes end with the server, however it ends: a job that
-is not done then is stopped, and goes on by the same command, which resumes. No permission is checked here:
-pages ask the store first (`dialint.labeling.store.history.record_job`), the API looks at the account.
+The state is derived from the files of `dialint score`. Processes end with the server, however it ends; an
+unfinished job is then stopped, and the same command resumes it. No permission is checked here: pages ask the
+store first (`dialint.labeling.store.history.record_job`), the API compares the account.
 """
 
 from __future__ import annotations
@@ -54,31 +54,31 @@ from dialint.detector.verdict_files import (
 )
 
 JOBS_VARIABLE, LOGS_VARIABLE = "DIALINT_CONSOLE_JOBS", "DIALINT_CONSOLE_LOGS"
-"""Environment: the folder of the jobs in place of the one beside the store, and a folder of logs on the
-server that leads may score; without the second, logs come by upload only."""
+"""Environment variables: the folder of the jobs, by default beside the store; and a folder of logs on the
+server that leads may score, without which logs are uploaded only."""
 CHUNK_SIZE = 32
-"""Dialogues of a chunk: less than `dialint score` takes by itself, so that the progress is seen to move."""
+"""Dialogues of a chunk: fewer than the default of `dialint score`, for a finer progress display."""
 MAX_LISTED_LOGS = 500
 MAX_NAME_BYTES = 120
 LOG_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet")
 POLL_S = 0.3
 KILL_S = 40.0
-"""After this long a process that was asked to stop is killed; it commits its chunk within 20 seconds."""
+"""Time from SIGTERM to SIGKILL; a process commits its chunk within 20 seconds."""
 REPORT_TIMEOUT_S = 1800.0
 NICE = (
     *(("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()), "nice", "-n", "10",
 )  # fmt: skip
-"""The kernel kills what outlives a killed server: it would hold the lock of its job."""
+"""The kernel kills processes of a killed server: they would hold the locks of their jobs."""
 FILES = (
     "verdicts.jsonl", "verdicts.parquet", "verdicts.csv", "report.html", "report.xlsx",
     "verdicts.rejects.jsonl",
 )  # fmt: skip
-"""What may be downloaded of a job that is done."""
+"""Names of the downloads of a finished job."""
 State = Literal["new", "waiting", "running", "stopping", "done", "failed", "stopped"]
 
 
 class ScoreOptions(Record):
-    """What a lead chose. `release` is ``embedded`` or the id of a promoted one, `arguments` are further
+    """Options of a job. `release` is ``embedded`` or the id of a promoted one, `arguments` are further
     options of the command."""
 
     release: str = "embedded"
@@ -89,7 +89,7 @@ class ScoreOptions(Record):
 
 
 class AddedCounts(Record):
-    """Dialogues and verdicts of a job that are new in the store, and dialogues that were there."""
+    """Numbers of dialogues and verdicts that a job added to the store, and of dialogues that it had."""
 
     dialogues: int
     verdicts: int
@@ -97,8 +97,8 @@ class AddedCounts(Record):
 
 
 class JobRecord(Record):
-    """Content of ``job.json``; without `options` the job was never started. `webhook` says what became of the
-    message that it ended, if one is due."""
+    """Content of ``job.json``; without `options` the job was never started. `webhook` is the state of the
+    message about its end, if one is due."""
 
     name: str
     account: str
@@ -110,15 +110,15 @@ class JobRecord(Record):
 
 @dataclass
 class _Run:
-    """A job that waits or runs in this server."""
+    """A waiting or running job of this server."""
 
     stop: Event = field(default_factory=Event)
     process: subprocess.Popen[bytes] | None = None
 
 
 _RUNS: dict[Path, _Run] = {}
-_TURN = Lock()
-"""Held by the job that runs."""
+_RUNNING = Lock()
+"""Held by the running job."""
 
 
 class Job:
@@ -133,14 +133,14 @@ class Job:
 
     @property
     def log(self) -> Path:
-        """The log. Raises ConfigError (E_PATH) if its file is gone."""
+        """The path of the log. Raises ConfigError (E_PATH) if the file is gone."""
         for path in (self.path / "log").glob("*"):
             return path
         raise ConfigError("E_PATH", "the log of this job is gone")
 
     @property
     def state(self) -> State:
-        """Where the job stands."""
+        """The state of the job."""
         if manifest_path(self.out).exists():
             return "done"
         if (run := _RUNS.get(self.path)) is not None:
@@ -151,12 +151,12 @@ class Job:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """The manifest of the output of a job that is done."""
+        """The manifest of the output of a finished job."""
         content: dict[str, Any] = json.loads(manifest_path(self.out).read_bytes())
         return content
 
     def count_scored(self) -> int:
-        """Return how many dialogues are on disk, by the journal of `dialint score`."""
+        """Return the number of scored dialogues on disk, by the journal of `dialint score`."""
         journal, n = self.out.with_name(f".{output_stem(self.out)}.job") / "journal.jsonl", 0
         with suppress(FileNotFoundError):
             for line in journal.read_bytes().splitlines():
@@ -166,7 +166,7 @@ class Job:
 
     @property
     def failure_code(self) -> str:
-        """The code of the error with which the job failed."""
+        """The code of the error of a failed job."""
         return str(json.loads(self.error.read_bytes())["code"])
 
     def describe_failure(self) -> Message:
@@ -188,8 +188,8 @@ class Job:
         write_json(self.path / "job.json", self.record.model_dump(mode="json"))
 
     def start(self, on_end: Callable[[Job], None] = lambda job: None) -> None:
-        """Score in the background, after the jobs that wait already; go on where it was stopped. `on_end` is
-        called when it is done, failed or stopped, in a thread."""
+        """Score in the background, after the waiting jobs; a stopped job is resumed. `on_end` is called in a
+        thread when the job is done, failed or stopped."""
         command = score_command(self)
         with disk_errors(self.error):
             self.error.unlink(missing_ok=True)
@@ -200,12 +200,12 @@ class Job:
             ).start()
 
     def stop(self) -> None:
-        """Ask the process to end; what is scored by then is kept."""
+        """Stop the process; the dialogues scored so far are kept."""
         if (run := _RUNS.get(self.path)) is not None:
             run.stop.set()
 
     def remove(self) -> None:
-        """Delete the job, and its folder as soon as its process has ended, which is asked to."""
+        """Stop and delete the job; its folder is deleted when its process has ended."""
         with disk_errors(self.path):
             (self.path / "job.json").unlink(missing_ok=True)
         self.stop()
@@ -216,10 +216,10 @@ class Job:
 def _score(job: Job, command: list[str], run: _Run, on_end: Callable[[Job], None]) -> None:
     code = None
     try:
-        with _TURN:
+        with _RUNNING:
             if not run.stop.is_set():
                 code = _run_process(job, command, run)
-    except (OSError, DialintError):  # no memory or disk left: nothing was started, and the page says stopped
+    except (OSError, DialintError):  # no memory or disk left: nothing was started, the state is stopped
         pass
     finally:
         is_unexplained = not job.error.exists() and not manifest_path(job.out).exists()
@@ -259,24 +259,24 @@ def _run_process(job: Job, command: list[str], run: _Run) -> int:
 
 
 def stop_all(wait_s: float = 0.0) -> None:
-    """Ask all processes to end, as the server does, and wait so long for them."""
+    """Stop all processes, and wait up to `wait_s` seconds for them."""
     for run in list(_RUNS.values()):
         run.stop.set()
         if run.process is not None and run.process.poll() is None:
             run.process.terminate()
-    give_up_s = time.monotonic() + wait_s
-    while _RUNS and time.monotonic() < give_up_s:
+    deadline_s = time.monotonic() + wait_s
+    while _RUNS and time.monotonic() < deadline_s:
         time.sleep(POLL_S)
 
 
 def worker_environment() -> dict[str, str]:
-    """Return the environment of processes that work for a job: half of the cores, no secret of the server."""
+    """Return the environment of a job's processes: half of the cores, no secret of the server."""
     cores = max(1, (os.cpu_count() or 2) // 2)
     return {"OMP_NUM_THREADS": str(cores), **child_environment()}
 
 
 def score_command(job: Job) -> list[str]:
-    """Return the command line of `dialint score`; equal options give an equal one, so that it resumes."""
+    """Return the command line of `dialint score`, deterministic so that it resumes the job."""
     options = job.record.options or ScoreOptions()
     command = [*NICE, sys.executable, "-m", "dialint", "score", str(job.log), "--out", str(job.out)]
     command += ["--chunk-size", str(CHUNK_SIZE)]
@@ -309,8 +309,7 @@ def jobs_folder() -> Path:
 
 
 def list_jobs(folder: Path | None = None) -> list[Job]:
-    """Return the jobs of a folder, the console's by default, newest first; folders that are none are left
-    out."""
+    """Return the jobs of a folder, the console's by default, newest first; other folders are skipped."""
     jobs = []
     for path in (folder or jobs_folder()).glob("*"):
         with suppress(OSError, ValueError):
@@ -319,8 +318,7 @@ def list_jobs(folder: Path | None = None) -> list[Job]:
 
 
 def load_job(job_id: str, folder: Path | None = None) -> Job:
-    """Return one job of a folder, the console's by default. Raises ConfigError (E_JOB) if there is none of
-    this id."""
+    """Return a job of a folder, the console's by default. Raises ConfigError (E_JOB) if there is none."""
     if re.fullmatch("[0-9a-f]{16}", job_id):
         with suppress(OSError, ValueError):
             return Job((folder or jobs_folder()) / job_id)
@@ -328,8 +326,8 @@ def load_job(job_id: str, folder: Path | None = None) -> Job:
 
 
 def create_job(path: Path, account: str, name: str, content: bytes | Path | IO[bytes]) -> Job:
-    """Make a job in the folder `path` with a log, of bytes, a file on the server or an open one. Raises
-    ConfigError (E_JOB) while one that was there ends."""
+    """Create a job in the folder `path` with a log, given as bytes, a path or an open file. Raises
+    ConfigError (E_JOB) while a deleted job of this folder still runs."""
     if path in _RUNS:
         raise ConfigError("E_JOB", "a job of this id is still being deleted")
     make_output_folder(path / "log", new=True)
@@ -346,7 +344,7 @@ def create_job(path: Path, account: str, name: str, content: bytes | Path | IO[b
 
 
 def clean_name(name: str) -> str:
-    """Return a safe name for a log on disk; its endings stay, as formats are recognised by them."""
+    """Return a safe file name; its suffixes stay, as formats are recognised by them."""
     bare = unicodedata.normalize("NFC", re.split(r"[/\\]", name)[-1])
     clean = re.sub(r"[^\w.-]+", "_", bare).lstrip("._-") or "log"
     if len(clean.encode()) <= MAX_NAME_BYTES:
@@ -357,26 +355,25 @@ def clean_name(name: str) -> str:
 
 
 def save_policies(job: Job, policies: Sequence[tuple[str, bytes]]) -> None:
-    """Keep policy files in place of those before, after each was read; none if one is refused."""
+    """Replace the policy files of a job; none of them if one is invalid."""
     from dialint.detector.policy import load_policies
 
-    target, fresh = job.path / "policies", job.path / ".policies"
-    shutil.rmtree(fresh, ignore_errors=True)
-    make_output_folder(fresh)
+    target, staged = job.path / "policies", job.path / ".policies"
+    shutil.rmtree(staged, ignore_errors=True)
+    make_output_folder(staged)
     for number, (name, content) in enumerate(policies):
-        with atomic_file(fresh / f"{number:02d}-{Path(clean_name(name)).stem}.yaml") as file:
+        with atomic_file(staged / f"{number:02d}-{Path(clean_name(name)).stem}.yaml") as file:
             file.write(content)
     try:
-        load_policies(tuple(sorted(fresh.glob("*.yaml"))))
+        load_policies(tuple(sorted(staged.glob("*.yaml"))))
     except ConfigError as refused:
-        raise ConfigError(refused.code, refused.text.without(f"{fresh}/")) from None
+        raise ConfigError(refused.code, refused.text.without(f"{staged}/")) from None
     shutil.rmtree(target, ignore_errors=True)
-    fresh.rename(target)
+    staged.rename(target)
 
 
 def list_server_logs() -> list[str]:
-    """Return the logs in the folder that the operator opened, by their paths in it, without hidden files and
-    links."""
+    """Return the relative paths in the server's folder of logs, without hidden files and links."""
     root = os.environ.get(LOGS_VARIABLE)
     if not root:
         return []
@@ -393,20 +390,20 @@ def list_server_logs() -> list[str]:
 
 
 def server_log(name: str) -> Path:
-    """Return the path of such a log. Raises ConfigError (E_PATH)."""
+    """Return the path of a log of `list_server_logs`. Raises ConfigError (E_PATH)."""
     if name not in list_server_logs():
         raise ConfigError("E_PATH", "this log is not in the folder of logs any more")
     return Path(os.environ[LOGS_VARIABLE]) / name
 
 
 def available_files() -> list[str]:
-    """Return the names in `FILES` that can be made here: a workbook needs XlsxWriter."""
+    """Return the names in `FILES` that can be made: a workbook needs XlsxWriter."""
     return [name for name in FILES if name != "report.xlsx" or not missing_modules("report")]
 
 
 def make_file(job: Job, name: str) -> Path:
-    """Return the file of this name of a job that is done, made now if it is not there. Raises WorldError
-    (E_EXPORT)."""
+    """Return the path of a download of a finished job, made if it does not exist. Raises ConfigError (E_JOB)
+    or WorldError (E_EXPORT)."""
     if name not in available_files() or job.state != "done":
         raise ConfigError("E_JOB", "there is no such file")
     target = job.out.with_name(name)

@@ -1,16 +1,15 @@
-"""``dialint score --cluster ray``: actors of a Ray cluster judge, everything else stays where it is.
+"""``dialint score --cluster ray``: scores by actors of a Ray cluster.
 
-Reading, the job and its journal are those of one machine: this process reads the logs, hands whole chunks to
-actors, and commits their verdicts in the log's order. An actor loads the release once and judges in a worker
-with the same limits (`WatchedDetector`), so a verdict is the one of one machine, and a dialogue that cannot
-be judged fails alone. Ray starts an actor that died again and gives it its chunks again, a few times.
+This process reads the logs, sends whole chunks to actors, and commits their verdicts in the log's order to
+the same job and journal as without a cluster. An actor loads the release once and scores in a worker with the
+same limits (`WatchedDetector`), so verdicts are the same, and a dialogue that cannot be judged fails alone.
+Ray restarts an actor that died and resends its chunks, up to `RETRIES` times.
 
 Plain actors, not Ray Data: its ``map_batches`` forms batches of its own, which would change which dialogues
-go through the model together, and writes its own files, which no journal vouches for.
+go through the model together, and writes its own files, which no journal covers.
 
-With ``--judge`` this process asks it about the chunks that actors have scanned, as it does without a cluster,
-while they scan the next ones: the same questions, and no key travels through Ray, which writes into logs what
-it hands on.
+With ``--judge`` this process asks the judge about scanned chunks while actors scan the next ones. The API key
+is not sent through Ray, which logs what it transports.
 """
 
 from __future__ import annotations
@@ -41,50 +40,50 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.watchdog import WatchConfig, WatchedDetector
 
 CHUNKS_AHEAD = 4
-"""Chunks for each actor that are read before the first of them is committed: what the memory here holds."""
+"""Chunks for each actor that are read before the first of them is committed: bounds this process's memory."""
 RETRIES = 5
-"""Times that Ray sends a chunk again whose actor died, or is not there yet. A death counts for all that the
-actor was sent."""
+"""Times that Ray resends a chunk whose actor died, or is not available yet. A death counts for all pending
+chunks of the actor."""
 CONNECT_S = 5.0
 LOAD_S = 600.0
-"""Seconds for an actor to get its place in the cluster and load the release."""
+"""Seconds for an actor to be scheduled in the cluster and load the release."""
 
 
 class ClusterDetector:
-    """Judges by actors; a `Detector`. Chunks that `send_ahead` has seen are judged while `verdicts` waits for
+    """A `Detector` that scores by actors. Chunks passed to `send_ahead` are scored while `verdicts` waits for
     the first of them.
 
-    Use it as a context manager: the actors end with it. They end as well when this process dies.
+    A context manager: the actors end with it, or when this process dies.
     """
 
     judge_info = None
 
     def __init__(
         self,
-        what: DetectorConfig,
+        detector: DetectorConfig,
         watch: WatchConfig,
         config: ClusterConfig,
-        tell: Callable[[str], None] = lambda _: None,
+        report: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Connects, starts actors, and waits for the first that has loaded. `tell` is called with lines on
-        dialogues that failed and actors that died.
+        """Connects, starts actors, and waits for the first that has loaded. `report` is called with messages
+        about failed dialogues and dead actors.
 
         Raises:
             ConfigError: ray is not installed, nothing answers at the address, or the cluster has no room.
-            UserError: what `dialint.detector.pipeline.load_detector` refuses.
+            UserError: as `dialint.detector.pipeline.load_detector`.
             WorldError: Ray could not be started, or no actor could load in `LOAD_S`.
         """
-        if what.device.startswith("cuda:"):
+        if detector.device.startswith("cuda:"):
             raise ConfigError(
-                "E_OPTION", f"--device {what.device}: with --cluster each actor gets a GPU: cuda"
+                "E_OPTION", f"--device {detector.device}: with --cluster each actor gets a GPU: cuda"
             )
         require_extra("cluster", "--cluster ray")
-        self.taxonomy = load_taxonomy(what.taxonomy)
-        self._tell = tell
-        n_cpus, n_gpus = what.threads or 1, int(what.device == "cuda")
+        self.taxonomy = load_taxonomy(detector.taxonomy)
+        self._report = report
+        n_cpus, n_gpus = detector.threads or 1, int(detector.device == "cuda")
         self.monitor = Monitor()
         self._sent: deque[tuple[Any, int]] = deque()
-        """Ray's references to what is judged, in the log's order, each with the index of its actor."""
+        """Ray's references to pending chunks, in the log's order, each with the index of its actor."""
         self._stack = ExitStack()
         try:
             self._ray = connect(config, n_cpus, self._stack)
@@ -92,7 +91,7 @@ class ClusterDetector:
             actor = self._ray.remote(Scorer).options(
                 num_cpus=n_cpus, num_gpus=n_gpus, max_restarts=-1, max_task_retries=RETRIES
             )
-            self._actors = [actor.remote(replace(what, threads=n_cpus), watch) for _ in range(n_actors)]
+            self._actors = [actor.remote(replace(detector, threads=n_cpus), watch) for _ in range(n_actors)]
             facts = self._wait_loaded()
             self.with_log(EMPTY_PROFILE)
         except BaseException:
@@ -111,30 +110,30 @@ class ClusterDetector:
         self._stack.close()
 
     def with_log(self, log: LogProfile) -> ClusterDetector:
-        """This detector, which from now on judges dialogues of a log with this profile."""
+        """Sets the profile of the log that the following dialogues are of; returns this detector."""
         self._log = self._ray.put(log)
         return self
 
     def send_ahead(
         self, chunks: Iterable[list[Loaded]], n_done: int, *, all_probabilities: bool
     ) -> Iterator[list[Loaded]]:
-        """The chunks as they are. All but the first `n_done`, which nobody will ask for, are sent to actors
-        some chunks before they are yielded."""
-        waiting: deque[list[Loaded]] = deque()
+        """Yields the chunks unchanged. All but the first `n_done`, which are scored already, are sent to
+        actors some chunks before they are yielded."""
+        buffer: deque[list[Loaded]] = deque()
         for number, chunk in enumerate(chunks):
-            waiting.append(chunk)
+            buffer.append(chunk)
             if number >= n_done:
                 self._send([loaded.dialogue for loaded in chunk], all_probabilities)
-            while waiting and (number < n_done or len(waiting) > CHUNKS_AHEAD * len(self._actors)):
-                yield waiting.popleft()
-        yield from waiting
+            while buffer and (number < n_done or len(buffer) > CHUNKS_AHEAD * len(self._actors)):
+                yield buffer.popleft()
+        yield from buffer
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        """The verdicts of the chunk that was sent first; of `dialogues` if none was.
+        """Returns the verdicts of the oldest pending chunk; of `dialogues` if there is none.
 
         Raises:
-            ConfigError: an actor judged by another release, model or library than the first one.
-            WorldError: actors died of the chunk, or have no place in the cluster any more.
+            ConfigError: an actor has another release, model or library than the first one.
+            WorldError: actors died of the chunk, or cannot be scheduled any more.
         """
         if not self._sent:
             self._send(list(dialogues), all_probabilities)
@@ -150,7 +149,7 @@ class ClusterDetector:
             ) from None
         self._sent.popleft()
         for line in lines:
-            self._tell(line)
+            self._report(line)
         verdicts: list[Verdict] = message_value(message)
         if fingerprint != self.fingerprint:
             raise ConfigError(
@@ -161,7 +160,7 @@ class ClusterDetector:
         return verdicts
 
     def _send(self, dialogues: list[Dialogue], all_probabilities: bool) -> None:
-        """Hand a chunk to the actor with the fewest chunks without an outcome."""
+        """Sends a chunk to the actor with the fewest pending chunks."""
         references = [reference for reference, _ in self._sent]
         done = set(
             self._ray.wait(references, num_returns=len(references), timeout=0)[0] if references else ()
@@ -174,7 +173,7 @@ class ClusterDetector:
         self._sent.append((method.remote(dialogues, all_probabilities, self._log), actor))
 
     def _wait_loaded(self) -> DetectorFacts:
-        """What the actor says that loads first; raises as `__init__`."""
+        """Returns the facts of the first actor that has loaded; raises as `__init__`."""
         references = [actor.facts.options(max_task_retries=0).remote() for actor in self._actors]
         ready, _ = self._ray.wait(references, num_returns=1, timeout=LOAD_S)
         if not ready:
@@ -190,13 +189,13 @@ class ClusterDetector:
         return facts
 
 
-def count_actors(room: dict[str, float], requested: int | None, n_cpus: int, n_gpus: int) -> int:
-    """How many actors are started: as many as `requested`, else as the cluster has room for.
+def count_actors(resources: dict[str, float], requested: int | None, n_cpus: int, n_gpus: int) -> int:
+    """Returns the number of actors to start: `requested`, else the most that the cluster's resources allow.
 
     Raises:
-        ConfigError: the cluster has not the CPUs or GPUs for them.
+        ConfigError: the cluster lacks CPUs or GPUs.
     """
-    cpus, gpus = int(room.get("CPU", 0)), int(room.get("GPU", 0))
+    cpus, gpus = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
     most = min(cpus // n_cpus, gpus if n_gpus else cpus)
     if most < (requested or 1):
         raise ConfigError(
@@ -208,7 +207,7 @@ def count_actors(room: dict[str, float], requested: int | None, n_cpus: int, n_g
 
 
 def connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
-    """The ray module, connected; `stack` undoes it.
+    """Connects to Ray, or starts it; returns the module. `stack` disconnects.
 
     Raises:
         ConfigError: nothing answers at the address.
@@ -219,14 +218,14 @@ def connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
         check_reachable(str(address))
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address in (None, "local"):
-        # Ray listens on every interface: only who has this process's token may talk to it. Ray reads it once,
-        # when it is imported; without it, it writes one of its own into the home folder.
+        # Ray listens on every interface: clients need this process's token. Ray reads it once, on import;
+        # without one it writes its own into the home folder.
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own is 15: anything else goes first
-        with disk_errors(TEMPORARY):  # Ray opens its own folder to everybody
-            closed = tempfile.TemporaryDirectory(prefix="dialint-", ignore_cleanup_errors=True)
-            folder = stack.enter_context(closed)
+        os.environ.setdefault("RAY_worker_niceness", "0")  # the default, 15, yields to all other processes
+        with disk_errors(TEMPORARY):  # Ray's own folder is readable by all users
+            private = tempfile.TemporaryDirectory(prefix="dialint-", ignore_cleanup_errors=True)
+            folder = stack.enter_context(private)
         cores = max(len(os.sched_getaffinity(0)), (config.actors or 1) * n_cpus)
         options |= {"address": "local", "num_cpus": cores, "include_dashboard": False}
         options |= {"_temp_dir": str(Path(folder) / "ray")}
@@ -269,11 +268,11 @@ def check_reachable(address: str) -> None:
 
 
 class Scorer:
-    """What an actor runs: a detector that is loaded once. Errors are returned as messages, since Ray would
-    wrap what is raised."""
+    """The class of the actors: a detector, loaded once. Returns errors as messages, as Ray wraps raised
+    ones."""
 
-    def __init__(self, what: DetectorConfig, watch: WatchConfig) -> None:
-        self._what, self._watch = what, watch
+    def __init__(self, config: DetectorConfig, watch: WatchConfig) -> None:
+        self._config, self._watch = config, watch
         self._detector: Detector | None = None
         self._fingerprint = ""
         self._log = EMPTY_PROFILE
@@ -283,14 +282,13 @@ class Scorer:
             self._lines.append("an actor died; another one judges what it had")
 
     def facts(self) -> Message:
-        """The detector's `DetectorFacts`; it is loaded at the first call."""
+        """Returns the detector's `DetectorFacts`; loads it at the first call."""
         return make_message(lambda: DetectorFacts.of(self._load()))
 
     def verdicts(
         self, dialogues: list[Dialogue], all_probabilities: bool, log: LogProfile
     ) -> tuple[str, list[str], Message]:
-        """The detector's fingerprint before it knows the `log`, the lines it printed, and a message with the
-        verdicts in order."""
+        """Returns the fingerprint of the loaded detector, its reports, and a message with the verdicts."""
 
         def judge() -> list[Verdict]:
             detector = self._load()
@@ -308,10 +306,10 @@ class Scorer:
     def _load(self) -> Detector:
         if self._detector is None:
             if self._watch.dialogue_seconds:
-                self._detector = WatchedDetector(self._what, self._watch, self._lines.append).ready()
+                self._detector = WatchedDetector(self._config, self._watch, self._lines.append).ready()
             else:
                 from dialint.detector.rollout import load_rollout
 
-                self._detector = load_rollout(self._what)
+                self._detector = load_rollout(self._config)
             self._fingerprint = self._detector.fingerprint
         return self._detector

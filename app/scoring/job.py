@@ -1,16 +1,16 @@
-"""A durable scoring job: it may be killed at any moment and the same command resumes it.
+"""A durable scoring job, which may be killed at any moment and is resumed by the same command.
 
-Beside ``verdicts.jsonl`` lies, while the job runs, the folder ``.verdicts.job``: the job's description
-(``job.json``), the verdicts so far (``part.jsonl``), and a journal with one line for each chunk of the part
-file that is intact: a line vouches for its chunk by a checksum, and whatever was cut off or changed ends the
-list. When all is scored the complete files and their manifest are made in there; three renames, the manifest
-last, publish them. Each step can be repeated, so each can be interrupted. The lock is the kernel's and dies
-with its process, however that dies.
+While the job runs, the folder ``.verdicts.job`` beside ``verdicts.jsonl`` holds the job's description
+(``job.json``), the verdicts so far (``part.jsonl``), and a journal with the checksum of each committed chunk
+of the part file; a truncated or changed chunk or line ends the list. When all is scored, the complete files
+and their manifest are written there and published by three renames, the manifest last. Each step is
+idempotent. The lock is the kernel's (``flock``) and is released when its process dies.
 
-SIGTERM and SIGINT stop the job after the current chunk, never in the middle of one. A chunk that takes longer
-than `GRACE_S`, or meets a second signal, is dropped, and the next run makes it again.
+SIGTERM and SIGINT stop the job after the current chunk. A chunk that takes longer than `GRACE_S`, or a second
+signal, drops the chunk, and the next run scores it again.
 
-At-least-once work, one committed result for each dialogue. This module does not know what a verdict is.
+Scoring is at least once; exactly one result of each dialogue is committed. This module does not parse
+verdicts.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ from dialint.detector.verdict_files import (
 
 
 class JobDescription(TypedDict):
-    """The content of ``job.json``: what is done, and the hashes of complete files that it replaces, by their
-    names."""
+    """The content of ``job.json``: the job's description, and the hashes of the files it replaces, by
+    name."""
 
     work: Work
     replaces: NotRequired[dict[str, str]]
@@ -65,8 +65,8 @@ class JobDescription(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One line of the journal: `end` is the size of the part file after it, `ids` a hash of
-    its dialogue ids."""
+    """A line of the journal: `end` is the size of the part file after it, `ids` a hash of its dialogue
+    ids."""
 
     number: int
     end: int
@@ -76,7 +76,7 @@ class Chunk:
 
 
 def intact_chunks(journal_path: Path, part_path: Path) -> Iterator[Chunk]:
-    """The chunks whose journal line and bytes are intact, up to the first that is not."""
+    """Yields the chunks whose journal line and bytes are intact, up to the first that is not."""
     if not (journal_path.exists() and part_path.exists()):
         return
     end = 0
@@ -96,12 +96,12 @@ def intact_chunks(journal_path: Path, part_path: Path) -> Iterator[Chunk]:
 
 
 def hash_ids(ids: Sequence[str]) -> str:
-    """Short hash of dialogue ids in order: a resumed run must meet the same ones."""
+    """Returns a short hash of dialogue ids in order, by which a resumed run is compared."""
     return hashlib.blake2b("\n".join(ids).encode(), digest_size=8).hexdigest()
 
 
 def journal_line(chunk: Chunk) -> bytes:
-    """A chunk as it stands in the journal."""
+    """Returns the journal line of a chunk."""
     return json.dumps(asdict(chunk), separators=(",", ":")).encode() + b"\n"
 
 
@@ -110,10 +110,10 @@ WORLD_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def _acquire_lock(folder: Path, out: Path) -> int:
-    """The descriptor of the folder's locked lock file. Retries if the folder was removed meanwhile.
+    """Locks the folder's lock file and returns its descriptor. Retries if the folder was removed meanwhile.
 
     Raises:
-        ConfigError: `out` is where nothing can be written.
+        ConfigError: `out` cannot be written.
         OutputRefused: another process has the lock.
         WorldError: the disk is full or failed.
     """
@@ -151,7 +151,7 @@ def _acquire_lock(folder: Path, out: Path) -> int:
 
 @dataclass
 class Job:
-    """One output of one job, locked for this process. `resumed` are the chunks of earlier runs."""
+    """The locked job of one output. `resumed` are the chunks of earlier runs."""
 
     out: Path
     folder: Path
@@ -163,17 +163,17 @@ class Job:
 
     def __post_init__(self) -> None:
         self.part = self.folder / "part.jsonl"  # the verdicts so far
-        self.journal = self.folder / "journal.jsonl"  # which chunks of the part file are intact
-        self.rejects = self.folder / "rejects.jsonl"  # this one and the next are made anew by every run
+        self.journal = self.folder / "journal.jsonl"  # checksums of the committed chunks
+        self.rejects = self.folder / "rejects.jsonl"  # this one and the next are rewritten by every run
         self.locations = self.folder / "places.jsonl"  # file and line of each dialogue
-        self.final = self.folder / "final"  # the complete output, where it is not the part file
-        self.state = self.folder / "state"  # what `--only-new` keeps beside the output
+        self.final = self.folder / "final"  # the complete output, if it is not the part file
+        self.state = self.folder / "state"  # the state of `--only-new`
         self._ready = self.folder / MANIFEST
-        self._about = self.folder / "job.json"
+        self._description = self.folder / "job.json"
 
     def finished_manifest(self, description: dict[str, Any], *, restart: bool) -> dict[str, Any] | None:
-        """The manifest, verified with its files, if this very job is done already; with `restart` None, and a
-        job that was interrupted while it published its files takes them back.
+        """Returns the manifest, verified with its files, if this job is complete. With `restart` returns
+        None, and reverts an interrupted publication.
 
         Raises:
             OutputRefused: the output belongs to another job, is damaged, or has no manifest.
@@ -214,24 +214,24 @@ class Job:
         return manifest
 
     def begin(self, description: dict[str, Any], *, restart: bool) -> None:
-        """Resume the partial job in the folder, also with another limit, or start one. With `restart` it
-        replaces the complete files that are there now.
+        """Resume the partial job in the folder, possibly with another limit, or start one. With `restart` it
+        replaces the existing complete files.
 
         Raises:
-            OutputRefused: the partial job is another one and has committed chunks; the message says what
-                differs.
+            OutputRefused: the partial job is another one and has committed chunks; the message lists the
+                differences.
         """
         replace = restart or is_growing(description)
         self.resumed = list(intact_chunks(self.journal, self.part))
-        if self._about.exists() and self.resumed and not restart:
-            stored = read_manifest(self._about, expected=JobDescription)["work"]
+        if self._description.exists() and self.resumed and not restart:
+            stored = read_manifest(self._description, expected=JobDescription)["work"]
             works = _comparable(stored, any_limit=True), _comparable(description, any_limit=True)
             _check_same_job(self.out, *works, "; --restart throws the partial output away")
         else:
             self.discard()
             complete = [path for path in (self.out, rejects_path(self.out)) if replace and path.exists()]
             replaces = {path.name: sha256_file(path) for path in complete}
-            write_manifest(self._about, {"kind": "job", "work": description, "replaces": replaces})
+            write_manifest(self._description, {"kind": "job", "work": description, "replaces": replaces})
         self.n_chunks = len(self.resumed)
         self.n_rows = sum(chunk.rows for chunk in self.resumed)
         self._part = Appender(self.part, self.resumed[-1].end if self.resumed else 0)
@@ -240,8 +240,7 @@ class Job:
             fsync_folder(self.folder)
 
     def commit(self, lines: Iterable[bytes], ids: Sequence[str]) -> None:
-        """Make one chunk durable: first its lines, one for each id, then the journal line that vouches for
-        them."""
+        """Commit one chunk durably: first its lines, one for each id, then its journal line."""
         assert self._part is not None
         assert self._journal is not None
         piece = b"".join(lines)
@@ -260,12 +259,12 @@ class Job:
         self._publish()
 
     def discard(self) -> None:
-        """Delete the partial job: first the manifest that says that it is complete, then `job.json`, without
-        which the rest means nothing."""
+        """Delete the partial job: first the manifest that marks it as complete, then `job.json`, without
+        which the rest is ignored."""
         self.close()
         with disk_errors(self.folder):
             self._ready.unlink(missing_ok=True)
-            self._about.unlink(missing_ok=True)
+            self._description.unlink(missing_ok=True)
             for path in (self.journal, self.part, self.rejects, self.locations, self.final, self.state):
                 path.unlink(missing_ok=True)
         self.resumed, self.n_chunks, self.n_rows = [], 0, 0
@@ -277,12 +276,12 @@ class Job:
         self._part = self._journal = None
 
     def _publish(self) -> None:
-        """Do the renames, from wherever they were interrupted. Does nothing before the job is complete."""
+        """Do the renames, or the remaining ones after an interruption; nothing before the job is complete."""
         if not self._ready.exists():
             return
         self.close()
         manifest = read_manifest(self._ready, expected=JobManifest)
-        replaces = read_manifest(self._about, expected=JobDescription).get("replaces", {})
+        replaces = read_manifest(self._description, expected=JobDescription).get("replaces", {})
         with disk_errors(self.out):
             for source, target, _ in self._renames(manifest):
                 if source.exists():
@@ -302,19 +301,19 @@ class Job:
                 ) from None  # fmt: skip
             if self.state.exists():
                 self.state.replace(state_path(self.out))
-            self.journal.unlink(missing_ok=True)  # nothing is left to resume
+            self.journal.unlink(missing_ok=True)  # nothing to resume
             self._ready.replace(manifest_path(self.out))
             fsync_folder(self.out.parent)
 
     def _renames(self, manifest: dict[str, Any]) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
-        """Source, target and manifest entry of each complete file."""
+        """Yields source, target and manifest entry of each complete file."""
         is_part = manifest["format"] == "jsonl" and not is_growing(manifest["work"])
         final = self.part if is_part else self.final
         for source, entry in zip((final, self.rejects), manifest["files"], strict=True):
             yield source, self.out.parent / entry["name"], entry
 
     def _unpublish(self) -> None:
-        """Take back what an interrupted `_publish` renamed, if it is unchanged, and discard the job."""
+        """Revert the renames of an interrupted `_publish`, of unchanged files, and discard the job."""
         if not self._ready.exists():
             return
         manifest = read_manifest(self._ready, expected=JobManifest)
@@ -331,13 +330,13 @@ class Job:
 
 
 def is_growing(work: Mapping[str, Any]) -> bool:
-    """Whether a job adds to an output that is complete: ``--only-new``."""
+    """Returns whether a job adds to a complete output: ``--only-new``."""
     return bool(work.get("options", {}).get("only_new"))
 
 
 def _comparable(work: dict[str, Any], *, any_limit: bool = False) -> dict[str, Any]:
-    """A description without what may differ: the limit of a partial job, and of an output that grows what
-    changes from night to night."""
+    """Returns a description without what may differ: the limit of a partial job, and the inputs and the limit
+    of a growing output."""
     is_open, options = is_growing(work), work.get("options", {})
     if any_limit or is_open:
         options = {**options, "limit": None}
@@ -348,15 +347,15 @@ def _comparable(work: dict[str, Any], *, any_limit: bool = False) -> dict[str, A
 def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any], advice: str) -> None:
     """
     Raises:
-        OutputRefused: the two descriptions differ; the message says in what.
+        OutputRefused: the descriptions differ; the message lists the differences.
     """
     if fingerprint(stored) == fingerprint(requested):
         return
     details = option_changes(stored.get("options", {}), requested.get("options", {}))
     before, now = stored.get("release", {}), requested.get("release", {})
-    named = {"id": "--release", "taxonomy": "--taxonomy"}
-    changed = [part for part in named if before.get(part) != now.get(part)]
-    details += [f"{named[part]} was {before.get(part)}, is {now.get(part)} now" for part in changed]
+    options = {"id": "--release", "taxonomy": "--taxonomy"}
+    changed = [part for part in options if before.get(part) != now.get(part)]
+    details += [f"{options[part]} was {before.get(part)}, is {now.get(part)} now" for part in changed]
     if before != now and not changed:
         files = "the files of --release, the text of --taxonomy, --policy, --check or --overrides"
         details.append(f"what judges differs ({files}, --precision, --languages)")
@@ -372,8 +371,8 @@ def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any]
 
 @contextmanager
 def lock_job(out: Path, *, growing: bool = False) -> Iterator[Job]:
-    """The job of `out`, locked: one process at a time. Orphaned temporary files of killed ones are removed.
-    That of a `growing` output keeps what is not published yet.
+    """Context of the locked job of `out`. Temporary files of killed processes are removed. The job of a
+    `growing` output keeps unpublished chunks.
 
     Raises:
         OutputRefused: another process has the lock; the message has its id.
@@ -393,9 +392,9 @@ def lock_job(out: Path, *, growing: bool = False) -> Iterator[Job]:
             published = published and not job.journal.stat().st_size
         if published or not (folder / "job.json").exists():
             with disk_errors(folder):
-                for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):  # it goes last
+                for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):  # last
                     path.unlink()
-                with suppress(OSError):  # the next process may be inside already
+                with suppress(OSError):  # the next process may use it already
                     folder.rmdir()
                 fsync_folder(folder.parent)
         os.close(lock)
@@ -405,7 +404,7 @@ GRACE_S = 20
 
 
 class Interrupted(BaseException):
-    """A signal ended the job. Not an `Exception`: only the owner of the job may catch it."""
+    """A signal stopped the job. Not an `Exception`: only the owner of the job may catch it."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
@@ -413,12 +412,12 @@ class Interrupted(BaseException):
 
     @property
     def exit_code(self) -> int:
-        """130 for Ctrl-C; 0 for SIGTERM, by which a scheduler stops what may be resumed."""
+        """130 for Ctrl-C; 0 for SIGTERM, by which schedulers stop resumable jobs."""
         return 130 if self.signum == signal.SIGINT else 0
 
 
 class GracefulShutdown:
-    """Remembers the first signal until the current chunk is committed."""
+    """Defers a signal until the current chunk is committed."""
 
     def __init__(self) -> None:
         self._requested: int | None = None
@@ -426,7 +425,7 @@ class GracefulShutdown:
 
     @contextmanager
     def chunk(self) -> Iterator[None]:
-        """Context of making and committing one chunk. Raises `Interrupted` after it if a signal came."""
+        """Context of scoring and committing one chunk. Raises `Interrupted` at its end after a signal."""
         self._busy = True
         try:
             yield

@@ -1,5 +1,5 @@
-"""Wires ``--judge`` into a scoring run: opens the engine, builds the stage, describes it in the job and the
-manifest."""
+"""``--judge`` in a scoring run: builds and measures the judge's stage, and describes it for the job, the
+manifest and the summary."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dialint.detector.plugins import describe
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy
 
-if TYPE_CHECKING:  # most runs ask no judge
+if TYPE_CHECKING:  # most runs have no judge
     from dialint.detector.judge.engine import JudgeEngine
     from dialint.detector.judge.stage import JudgedDetector
     from dialint.detector.overrides import JudgeContract
 
 
 def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
-    """The codes that `names` stand for: codes or whole categories, several separated by commas.
+    """Returns the codes for `names`: codes or whole categories, several separated by commas.
 
     Raises:
         ConfigError: a name the taxonomy does not have.
@@ -35,13 +35,12 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
 
 
 def judged_detector(inner: Detector, engine: JudgeEngine, config: ScoreConfig) -> JudgedDetector:
-    """The detector that asks the judge about the codes that are reported; `inner` scans. A judge without a
-    contract in the overrides and without a stated precision is measured. One that was trained here is asked
-    about the codes that it was trained on.
+    """Returns a detector that scans by `inner` and asks the judge about the reported codes; a judge trained
+    by dialint about the codes of its training. A judge without a contract in the overrides and without
+    ``--judge-precision`` is measured.
 
     Raises:
-        ConfigError: a contract, guideline or policy that cannot be used, or a judge that gave no usable
-            answers.
+        ConfigError: an unusable contract, guideline or policy, or a judge without usable answers.
     """
     from dialint.detector.decide import EVEN
     from dialint.detector.judge.prompt import PROMPT_VERSION
@@ -57,7 +56,7 @@ def judged_detector(inner: Detector, engine: JudgeEngine, config: ScoreConfig) -
             f"--overrides {config.detector.overrides}: the judge was measured with {overrides.judge.prompt}, "
             f"and this is {PROMPT_VERSION}",
         )
-    if judge.judge_precision is not None:  # above 1 it accuses of nothing
+    if judge.judge_precision is not None:  # above 1: suggestions only
         threshold = EVEN if judge.judge_precision >= judge.min_precision else 2.0
     options = StageOptions.of(
         judge,
@@ -75,7 +74,7 @@ def judged_detector(inner: Detector, engine: JudgeEngine, config: ScoreConfig) -
 
 
 def measure_judge(engine: JudgeEngine, judge: JudgeConfig, taxonomy: Taxonomy) -> JudgeContract:
-    """The contract of a judge, which reads the sample for it, once for each model, prompt and options."""
+    """Measures a judge on the sample, once for each model, prompt and options; returns its contract."""
     from dialint.detector.judge.stage import StageOptions
     from dialint.detector.policy import load_policies
     from dialint.eval.judge_measure import count_prompt_tokens, measured_contract
@@ -91,15 +90,15 @@ def measure_judge(engine: JudgeEngine, judge: JudgeConfig, taxonomy: Taxonomy) -
             "--judge-precision P states its precision instead"
         )
 
-    kept = home_folder() / "judges"
-    return measured_contract(engine, taxonomy, options, judge.min_precision, kept, examples, announce)
+    cache = home_folder() / "judges"
+    return measured_contract(engine, taxonomy, options, judge.min_precision, cache, examples, announce)
 
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 
 
 def read_sample() -> list[Example]:
-    """The dialogues with labels that ship with dialint; a policy applies only where a dialogue names one."""
+    """Returns the labelled sample of the package; a policy applies only to dialogues that name it."""
     from dialint.eval.results import read_labelled_log
 
     examples = []
@@ -110,7 +109,7 @@ def read_sample() -> list[Example]:
 
 
 def print_notes(judge: JudgeInfo) -> None:
-    """Print what a user should know of the judge before it is asked."""
+    """Prints notes on the judge before scoring."""
     contract = judge.contract
     if contract is not None and contract.judge != judge.name:
         print_status(
@@ -121,7 +120,7 @@ def print_notes(judge: JudgeInfo) -> None:
 
 
 def describe_options(config: JudgeConfig) -> dict[str, Any]:
-    """The options of the judge that can change a verdict, with hashes of the files; empty without a judge."""
+    """Returns the judge's options that can change a verdict, with hashes of files; empty without a judge."""
     if config.judge is None:
         return {}
     files: dict[str, Any] = {}
@@ -133,8 +132,8 @@ def describe_options(config: JudgeConfig) -> dict[str, Any]:
 
 
 def describe_usage(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[str, Any]) -> dict[str, Any]:
-    """The judge's part of the manifest, empty without one: who was asked, and what it took. Questions and
-    failures are those of the whole output, tokens, seconds and money those of this run."""
+    """Returns the judge's section of the manifest, empty without one: the judge, and its usage. Questions and
+    failures are those of the whole output, tokens, seconds and cost those of this run."""
     if judge is None:
         return {}
     from dialint.detector.judge.prompt import PROMPT_VERSION
@@ -170,16 +169,16 @@ def describe_usage(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping
 
 
 def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[str, Any]) -> list[str]:
-    """Lines of the closing table about the judge; none without one."""
+    """Returns the lines of the summary about the judge; none without one."""
     if judge is None:
         return []
     from dialint.detector.judge.stage import NO_ROOM
 
     usage = judge.usage
-    asked = [f"{n:,} {kind.replace('_', ' ')}" for kind, n in counts["questions"].items() if n]
+    questions = [f"{n:,} {kind.replace('_', ' ')}" for kind, n in counts["questions"].items() if n]
     lines = [
         f"judge {judge.name}: "
-        f"{', '.join(asked) or 'nothing asked'}; "
+        f"{', '.join(questions) or 'nothing asked'}; "
         f"{usage.prompt_tokens:,} tokens of prompts ({usage.cached_tokens:,} cached) and "
         f"{usage.output_tokens:,} of answers in {usage.seconds:.0f} s"
     ]
@@ -209,13 +208,13 @@ def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[st
         lines.append(f"{usage.unquoted:,} errors of the judge dropped: their quote is not in the turn")
     contract = judge.contract
     if contract is not None and contract.listed:
-        right, found = contract.right / contract.listed, contract.found / max(1, contract.labels)
-        line = f"{right:.0%} right, {found:.0%} found on {contract.dialogues} dialogues with labels"
+        precision, recall = contract.right / contract.listed, contract.found / max(1, contract.labels)
+        line = f"{precision:.0%} right, {recall:.0%} found on {contract.dialogues} dialogues with labels"
         why = "" if contract.accuses else f": seldomer right than {contract.precision:g}, so it only suggests"
         lines.append(f"judge {judge.name}: {line}{why}")
     return lines
 
 
 def _by_code(dialogues: Mapping[str, int]) -> str:
-    """The codes with the number of dialogues of each."""
+    """Formats codes with their numbers of dialogues."""
     return ", ".join(f"{code} ({n:,})" for code, n in dialogues.items())

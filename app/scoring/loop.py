@@ -1,4 +1,4 @@
-"""The loop of ``dialint score``: logs are read and scored chunk by chunk.
+"""The loop of ``dialint score``: reads and scores logs chunk by chunk.
 
 With ``--out`` the chunks go into a durable job (`dialint.app.scoring.job`) that the same command resumes.
 Without it text or JSONL is streamed to standard output.
@@ -74,12 +74,11 @@ def run(
     detector: Detector | None = None,
     engine: JudgeEngine | None = None,
 ) -> int:
-    """Score `logs` as `config` says and return the exit code. Tests pass a `detector` and a judge's `engine`
-    of their own.
+    """Scores `logs` by `config` and returns the exit code. Tests pass a `detector` and a judge's `engine`.
 
     Raises:
-        UserError: the input, an option, the release or the output is wrong (exit 2), or too much is bad
-            (exit 3).
+        UserError: the input, an option, the release or the output is invalid (exit 2), or too many records or
+            dialogues failed (exit 3).
         WorldError: the disk is full or failed, or a store does not answer; the same command resumes later.
     """
     if not logs:
@@ -98,7 +97,7 @@ def run(
 def _run(
     logs: Sequence[str], config: ScoreConfig, detector: Detector | None, engine: JudgeEngine | None
 ) -> int:
-    """`run` with an output on this machine."""
+    """As `run`, with an output on this machine."""
     if config.out is not None:
         check_out(config.out)
     with ExitStack() as stack:
@@ -109,8 +108,8 @@ def _run(
             cluster = ClusterDetector(config.detector, config.watch, config.cluster, print_status)
             scorer = stack.enter_context(cluster)
         elif config.watch.dialogue_seconds:
-            what, n = detector or config.detector, 1 if detector else count_workers(config.detector)
-            scorer = stack.enter_context(WatchedDetector(what, config.watch, print_status, n))
+            inner, n = detector or config.detector, 1 if detector else count_workers(config.detector)
+            scorer = stack.enter_context(WatchedDetector(inner, config.watch, print_status, n))
         else:
             from dialint.detector.rollout import load_rollout  # with all that a worker needs
 
@@ -134,7 +133,7 @@ def _run(
 def check_out(out: Path) -> None:
     """
     Raises:
-        ConfigError: no output can have this name.
+        ConfigError: the folder does not exist, or the name is invalid.
     """
     if not out.parent.is_dir():
         raise ConfigError("E_OPTION", "--out: {path}: no such folder", path=out.parent)
@@ -149,7 +148,7 @@ def check_out(out: Path) -> None:
 
 
 def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector) -> int:
-    """Score into `out`, or resume its job, or report that it is done."""
+    """Scores into `out`, resumes its job, or reports that it is done."""
     with lock_job(out) as job:
         try:
             with graceful_shutdown() as shutdown:
@@ -164,12 +163,12 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
 
 
 def score_to_stdout(run: ScoringRun) -> int:
-    """Stream text or JSONL to standard output; nothing is kept."""
+    """Streams text or JSONL to standard output."""
     as_jsonl = run.config.output_format == "jsonl"
     n_rejects = count()
-    shown: set[tuple[str, str]] = set()
+    printed: set[tuple[str, str]] = set()
 
-    def note(record: Loaded | Reject) -> None:  # no file will hold rejects
+    def note(record: Loaded | Reject) -> None:  # without --out there is no file of rejects
         if isinstance(record, Reject) and next(n_rejects) < N_REJECTS_PRINTED:
             where = f"{record.file}:{record.line}"
             print_status(f"{where}: {record.code}: found {record.found}, expected {record.expected}")
@@ -178,7 +177,7 @@ def score_to_stdout(run: ScoringRun) -> int:
         for verdict in verdicts:
             if as_jsonl:
                 sys.stdout.buffer.write(verdict_line(verdict))
-            elif text := as_text(verdict, run.taxonomy, shown):
+            elif text := as_text(verdict, run.taxonomy, printed):
                 sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
@@ -189,7 +188,7 @@ def score_to_stdout(run: ScoringRun) -> int:
 
 
 def complete(job: Job, run: ScoringRun, description: dict[str, Any], shutdown: GracefulShutdown) -> int:
-    """Complete the job, whatever of it is done by now, and return the exit code."""
+    """Completes the job from its current state and returns the exit code."""
     manifest = job.finished_manifest(description, restart=run.config.restart)
     if manifest is not None:
         print_status(f"{job.out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
@@ -199,7 +198,7 @@ def complete(job: Job, run: ScoringRun, description: dict[str, Any], shutdown: G
     try:
         score_chunks(job, run, shutdown)
     except InputRefused:
-        job.discard()  # the log turned out to be bad while it was read: nothing of it is kept
+        job.discard()  # the log is invalid: no partial output is kept
         raise
     write_final(job, run)
     job.publish(describe_output(job, run, description, started_at))
@@ -208,7 +207,7 @@ def complete(job: Job, run: ScoringRun, description: dict[str, Any], shutdown: G
 
 
 def score_chunks(job: Job, run: ScoringRun, shutdown: GracefulShutdown) -> None:
-    """Read all logs; score and commit every chunk that no earlier run has committed."""
+    """Reads all logs; scores and commits the chunks that no earlier run has committed."""
     with open(job.part, "rb") as file:
         for verdict in parse_verdicts(file):
             run.tally.add(verdict)
@@ -243,7 +242,7 @@ def _check_same_dialogues(job: Job, done: Chunk, chunk: Sequence[Loaded]) -> Non
     """
     Raises:
         OutputRefused: the log no longer yields the dialogues of the committed chunk, though its bytes are the
-            same: another version reads it otherwise.
+            same: another version parses it differently.
     """
     if done.ids != hash_ids([loaded.dialogue.id for loaded in chunk]):
         raise OutputRefused(
@@ -255,7 +254,7 @@ def _check_same_dialogues(job: Job, done: Chunk, chunk: Sequence[Loaded]) -> Non
 
 
 def write_final(job: Job, run: ScoringRun) -> None:
-    """Write the output in its final form. Its bytes depend on the description of the job alone."""
+    """Writes the output in its final format. Its bytes depend on the description of the job alone."""
     file_format = run.config.output_format
     if file_format == "jsonl":
         return  # the part file is the output

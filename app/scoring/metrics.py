@@ -2,8 +2,8 @@
 ``/metrics`` with those of its requests and jobs, and the gauges of one run of `dialint score --metrics FILE`,
 for node_exporter's textfile collector.
 
-Runs are read from what a manifest says. Labels are routes, statuses, stages, codes and the codes of errors:
-no id, no key and no text of a dialogue.
+Values are read from manifests. Labels are routes, statuses, stages, codes and error codes: no id, no key and
+no text of a dialogue.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from dialint.detector.artifacts import disk_errors, package_versions
 from dialint.detector.interface import Detector
 
 Values = Mapping[tuple[str, ...], float]
-"""By the values of the labels."""
+"""Values by the values of the labels."""
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure of a manifest: its name without prefix, what it is, its labels, the section of the manifest
-    that has it, and the field there, a number or numbers by label; of several fields each is a label."""
+class MetricSpec:
+    """A metric of a manifest: its name without prefix, its help, its labels, its section of the manifest, and
+    the field there, a number or numbers by label; if there are several fields, their names are the label."""
 
     name: str
     help: str
@@ -48,7 +48,7 @@ class Figure:
     field: str | tuple[str, ...]
 
     def read(self, manifest: Mapping[str, Any]) -> Values:
-        """Return the values in a manifest; none where it lacks the section."""
+        """Return the values in a manifest; none if it lacks the section."""
         section = manifest.get(self.section)
         if section is None:
             return {}
@@ -63,48 +63,49 @@ def _flatten(value: Any) -> Values:
     return {(name, *rest): n for name, each in value.items() for rest, n in _flatten(each).items()}
 
 
-FIGURES = (
-    Figure("verdicts", "Dialogues with a verdict, by its status.", ("status",), "counts",
-           ("scored", "failed", "not_judged")),
-    Figure("failures", "Dialogues that failed, or with a failure of the judge, by error.", ("error",),
-           "counts", "failures"),
-    Figure("findings", "Findings, by code and severity.", ("code", "severity"), "counts", "findings"),
-    Figure("rejects", "Records that were refused, by error.", ("error",), "reading", "rejects"),
-    Figure("scanned_tokens", "Tokens that the scan has read.", (), "cost", "tokens_scanned"),
-    Figure("stage_seconds", "Seconds of work, by stage, such as mask, scan, checks.", ("stage",), "cost",
-           "seconds"),
-    Figure("judge_questions", "Questions to the judge, by kind.", ("kind",), "judge", "questions"),
-    Figure("judge_failures", "Dialogues with a question without a usable answer, by error.", ("error",),
-           "judge", "failures"),
-    Figure("judge_tokens", "Tokens of questions to the judge and of its answers, by kind.", ("kind",),
-           "judge", "tokens"),
-    Figure("judge_cost_usd", "What the judge cost by --judge-price, in US dollars.", (), "judge", "cost_usd"),
+METRICS = (
+    MetricSpec("verdicts", "Dialogues with a verdict, by its status.", ("status",), "counts",
+               ("scored", "failed", "not_judged")),
+    MetricSpec("failures", "Dialogues that failed, or with a failure of the judge, by error.", ("error",),
+               "counts", "failures"),
+    MetricSpec("findings", "Findings, by code and severity.", ("code", "severity"), "counts", "findings"),
+    MetricSpec("rejects", "Records that were refused, by error.", ("error",), "reading", "rejects"),
+    MetricSpec("scanned_tokens", "Tokens that the scan has read.", (), "cost", "tokens_scanned"),
+    MetricSpec("stage_seconds", "Seconds of work, by stage, such as mask, scan, checks.", ("stage",), "cost",
+               "seconds"),
+    MetricSpec("judge_questions", "Questions to the judge, by kind.", ("kind",), "judge", "questions"),
+    MetricSpec("judge_failures", "Dialogues with a question without a usable answer, by error.", ("error",),
+               "judge", "failures"),
+    MetricSpec("judge_tokens", "Tokens of questions to the judge and of its answers, by kind.", ("kind",),
+               "judge", "tokens"),
+    MetricSpec("judge_cost_usd", "What the judge cost by --judge-price, in US dollars.", (), "judge",
+               "cost_usd"),
 )  # fmt: skip
 
 
 class RunMetrics:
-    """Counters of what was judged by a process; it asks no judge."""
+    """Counters of what a process scored, without a judge."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._counters = [
             (each, Counter(f"dialint_{each.name}", each.help, each.labels, registry=registry))
-            for each in FIGURES
+            for each in METRICS
             if each.section != "judge"
         ]
 
     def add(self, sections: Mapping[str, Any]) -> None:
-        """Count a manifest, or those sections of one that are there."""
-        for figure, counter in self._counters:
-            for labels, value in figure.read(sections).items():
+        """Count a manifest, or some of its sections."""
+        for metric, counter in self._counters:
+            for labels, value in metric.read(sections).items():
                 (counter.labels(*labels) if labels else counter).inc(value)
 
 
 def run_registry(manifest: Mapping[str, Any]) -> CollectorRegistry:
-    """Return the gauges of one run."""
+    """Return the registry of the gauges of one run."""
     registry = CollectorRegistry()
-    for figure in FIGURES:
-        gauge = Gauge(f"dialint_run_{figure.name}", figure.help, figure.labels, registry=registry)
-        for labels, value in figure.read(manifest).items():
+    for metric in METRICS:
+        gauge = Gauge(f"dialint_run_{metric.name}", metric.help, metric.labels, registry=registry)
+        for labels, value in metric.read(manifest).items():
             (gauge.labels(*labels) if labels else gauge).set(value)
     ended = Gauge("dialint_run_timestamp_seconds", "When the run ended (Unix time).", registry=registry)
     ended.set(datetime.fromisoformat(manifest["ended_at"]).timestamp())
@@ -113,7 +114,7 @@ def run_registry(manifest: Mapping[str, Any]) -> CollectorRegistry:
 
 
 def write_metrics(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the gauges of a run to a file, in one rename.
+    """Write the gauges of a run to a file, atomically.
 
     Raises:
         WorldError: E_WRITE, the disk is full or failed.
@@ -127,7 +128,7 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
 class ApiMetrics:
-    """The metrics of a server for the jobs in a folder."""
+    """The metrics of a server whose jobs are in a folder."""
 
     def __init__(self, detector: Detector, jobs: Path) -> None:
         self.registry = registry = CollectorRegistry()
@@ -150,7 +151,7 @@ class ApiMetrics:
         ProcessCollector(registry=registry)
 
     def note_webhook(self, outcome: str) -> None:
-        """Count a try to deliver one."""
+        """Count a delivery attempt."""
         self._webhooks.labels(outcome).inc()
 
     def render(self) -> bytes:
@@ -159,7 +160,7 @@ class ApiMetrics:
 
 
 class _JobCollector(Collector):
-    """Jobs by state, and webhooks about them, counted in their folder when Prometheus asks."""
+    """Jobs by state, and their pending webhooks, counted in their folder at each scrape."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,15 +1,14 @@
-"""``dialint score --only-new``: the same command every night, or in rounds (``--watch``), over growing logs.
+"""``dialint score --only-new``: incremental scoring of growing logs, once or in rounds (``--watch``).
 
-One output holds the newest verdict of each dialogue: the command of a timer is the same every night, and
-whatever reads verdicts reads one file with one manifest. A round reads all logs; of several contents of one
-id the last in the logs counts. A dialogue is judged if the output has no verdict of its content: the state
-beside the output has the hash of each, and that of the output's bytes, so that it never vouches for another
-file. Verdicts of dialogues that the logs lack stay. A dialogue that could not be judged is tried again.
+One output holds the newest verdict of each dialogue. A round reads all logs; of several contents of one id
+the last counts. A dialogue is scored if the output has no verdict on its content: the state file beside the
+output holds the hash of each content, and that of the output's bytes, which binds it to that file. Verdicts
+of dialogues that the logs lack stay. Failed dialogues are scored again.
 
-The job of a round is that of any output (`dialint.app.scoring.job`), but a line of its part file begins with
-the content's hash, and it goes on although the logs have changed: what it has is skipped as what the output
-has. With ``--import`` a chunk goes into the store before it is committed; a kill in between judges it again,
-and the store then has it. Output and state are published together.
+A round is a job as of any output (`dialint.app.scoring.job`), but the lines of its part file begin with the
+content's hash, and it is resumed although the logs have changed; contents in the part file are skipped like
+those in the output. With ``--import`` a chunk is put into the store before it is committed; a kill in between
+scores it again, which changes nothing in the store. Output and state are published together.
 """
 
 from __future__ import annotations
@@ -47,25 +46,25 @@ from dialint.detector.verdict_files import (
 )
 
 HASH_LETTERS = 32
-MAX_NAMED = 10
-MAY_PASS = ("E_TOO_MANY_FAILED", "E_LOCKED")
-"""Refusals that may pass without a change of the logs, such as of a judge that does not answer."""
+MAX_LISTED_IDS = 10
+TRANSIENT = ("E_TOO_MANY_FAILED", "E_LOCKED")
+"""Errors that may pass without a change of the logs, such as a judge that does not answer."""
 TABLES = """
-    CREATE TABLE known (id TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID;
+    CREATE TABLE scored (id TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID;
     CREATE TABLE newest (id TEXT PRIMARY KEY, number INTEGER, content TEXT) WITHOUT ROWID
 """
-"""The content of which there is a verdict; the last content in the logs, and its number among the records."""
+"""The hash of the content of the verdict; that of the last content in the logs, and its record number."""
 Importer = Callable[[Sequence[Dialogue], Sequence[Verdict]], list[str]]
 
 
 def hash_content(dialogue: Dialogue) -> str:
-    """A hash of all that is known of a dialogue."""
+    """Returns a hash of all fields of a dialogue."""
     return hashlib.sha256(dialogue.model_dump_json().encode()).hexdigest()[:HASH_LETTERS]
 
 
 def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector) -> int:
-    """Score what is new or has changed in `logs`, once or, with ``--watch``, until a signal comes. What
-    the next round may find in order ends no watch: an unfinished log, a store that does not answer."""
+    """Scores new and changed dialogues of `logs`, once or, with ``--watch``, until a signal. Errors that may
+    pass, such as an unfinished log or a store that does not answer, are printed and do not end the watch."""
     seen: Any = None
     watch_s = config.watch_s
     if watch_s is not None and "-" in logs:
@@ -82,10 +81,10 @@ def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector) -> i
                         whole.check_failures(config.max_failed)
                         run.exit_code()
                 except (InputRefused, OutputRefused, TooManyBad, WorldError) as error:
-                    may_pass = isinstance(error, WorldError) or error.code in MAY_PASS
-                    if isinstance(error, OutputRefused) and not may_pass:
+                    is_transient = isinstance(error, WorldError) or error.code in TRANSIENT
+                    if isinstance(error, OutputRefused) and not is_transient:
                         raise
-                    seen = None if may_pass else seen
+                    seen = None if is_transient else seen
                     at = datetime.now(UTC).isoformat(timespec="seconds")
                     print_status(f"{at} {error}; the watch goes on")
                 time.sleep(watch_s)
@@ -97,7 +96,7 @@ def score_new(logs: Sequence[str], config: ScoreConfig, detector: Detector) -> i
 
 
 def list_signatures(logs: Sequence[str]) -> Any:
-    """What changes if a file does; None for objects, which only their bytes can tell."""
+    """Returns names and signatures of the files, to detect changes; None if there are objects."""
     if any(map(is_object, logs)):
         return None
     return [(source.name, source.signature) for source in list_files(logs)]
@@ -105,8 +104,8 @@ def list_signatures(logs: Sequence[str]) -> Any:
 
 @contextmanager
 def open_importer(config: ScoreConfig) -> Iterator[Importer | None]:
-    """A function that puts dialogues and their verdicts into the store of ``--import`` and returns the ids of
-    those that the store keeps as they were; None without."""
+    """Yields a function that puts dialogues and their verdicts into the store of ``--import`` and returns the
+    ids of those that the store left unchanged; None without the option."""
     if not config.import_:
         yield None
         return
@@ -116,10 +115,10 @@ def open_importer(config: ScoreConfig) -> Iterator[Importer | None]:
     with config.session.open() as (store, actor):
 
         def put(dialogues: Sequence[Dialogue], verdicts: Sequence[Verdict]) -> list[str]:
-            kept: list[str] = []
+            unchanged: list[str] = []
             for batch in batches(zip(dialogues, verdicts, strict=True), MAX_PER_CALL):
-                kept += put_scored(store, actor, *zip(*batch, strict=True)).kept
-            return kept
+                unchanged += put_scored(store, actor, *zip(*batch, strict=True)).kept
+            return unchanged
 
         yield put
 
@@ -131,8 +130,8 @@ def score_round(
     importer: Importer | None,
     shutdown: GracefulShutdown,
 ) -> tuple[ScoringRun, Tally]:
-    """Judge once what is new, and publish the output with it; return what was judged now, and the counts of
-    the output.
+    """Scores new dialogues once, and publishes the output with them. Returns the run, and the tally of the
+    whole output.
 
     Raises:
         OutputRefused: the output was made with other options or by another release.
@@ -143,18 +142,18 @@ def score_round(
         run, description = prepare_run(logs, config, detector)
         manifest = job.finished_manifest(description, restart=config.restart)
         job.begin(description, restart=config.restart)
-        work = _Round(job, run, manifest, table)
-        work.load_known()
-        pending = work.find_pending()
-        if manifest and not pending and not job.n_rows and work.has_same_rejects():
+        current = _Round(job, run, manifest, table)
+        current.load_scored()
+        pending = current.find_pending()
+        if manifest and not pending and not job.n_rows and current.has_same_rejects():
             return run, Tally()
         started_at = datetime.now(UTC)
         try:
-            work.score(pending, importer, shutdown)
+            current.score(pending, importer, shutdown)
         except Interrupted:
             print_status(f"stopped, {job.n_rows:,} dialogues are safe; the same command resumes there")
             raise
-        whole = work.write_output()
+        whole = current.write_output()
         content = describe_output(job, run, description, started_at, whole)
         with shutdown.chunk():
             job.publish(content)
@@ -164,22 +163,22 @@ def score_round(
 
 @dataclass(frozen=True)
 class _Round:
-    """One round: its job and run, the manifest of the output that it adds to, and `TABLES`."""
+    """One round: its job and run, the manifest of the output that it adds to, and a database of `TABLES`."""
 
     job: Job
     run: ScoringRun
     manifest: dict[str, Any] | None
     table: sqlite3.Connection
 
-    def load_known(self) -> None:
-        """Load the contents of which the output, by its state, or the interrupted job has a verdict."""
+    def load_scored(self) -> None:
+        """Loads the hashes of the contents with a verdict, of the output's state and the interrupted job."""
         path = state_path(self.job.out)
         if self.manifest is not None and path.exists():
             with open(path, "rb") as lines, suppress(ValueError, TypeError, sqlite3.Error):
                 first = json.loads(next(lines, b"0"))
                 if first == {"output": self.manifest["files"][0]["sha256"]}:
                     rows = (tuple(json.loads(line)) for line in lines)
-                    self.table.executemany("INSERT INTO known VALUES (?, ?)", rows)
+                    self.table.executemany("INSERT INTO scored VALUES (?, ?)", rows)
         for content, line in self._read_part():
             verdict = Verdict.model_validate_json(line)
             self._note(content, verdict)
@@ -187,7 +186,7 @@ class _Round:
                 self.run.tally.add(verdict)
 
     def find_pending(self) -> set[int]:
-        """The numbers of the records to judge; rejects are written on the way."""
+        """Returns the numbers of the records to score, and writes the rejects."""
 
         def note(number: int, dialogue: Dialogue) -> bool:
             row = (dialogue.id, number, hash_content(dialogue))
@@ -199,8 +198,8 @@ class _Round:
                 assert isinstance(reject, Reject)
                 rejects.write(json_line(reject.as_json()))
             rejects.sync()
-        query = "SELECT number, known.content FROM newest LEFT JOIN known USING (id) "
-        rows = self.table.execute(query + "WHERE known.content IS NOT newest.content").fetchall()
+        query = "SELECT number, scored.content FROM newest LEFT JOIN scored USING (id) "
+        rows = self.table.execute(query + "WHERE scored.content IS NOT newest.content").fetchall()
         (n_all,) = self.table.execute("SELECT count(*) FROM newest").fetchone()
         n_changed = sum(content is not None for _, content in rows)
         print_status(
@@ -210,38 +209,39 @@ class _Round:
         return {number for number, _ in rows}
 
     def has_same_rejects(self) -> bool:
-        """Whether the output has the rejects that were just written."""
+        """Returns whether the output has the same rejects as this round."""
         assert self.manifest is not None
         return bool(self.manifest["files"][1]["sha256"] == sha256_file(self.job.rejects))
 
     def score(self, pending: set[int], importer: Importer | None, shutdown: GracefulShutdown) -> None:
-        """Judge the pending dialogues; put each chunk into the store, then commit it."""
+        """Scores the pending dialogues; puts each chunk into the store, then commits it."""
         if not pending:
             return
-        run, kept = self.run, list[str]()
+        run, unchanged = self.run, list[str]()
 
         def commit(chunk: list[Loaded], verdicts: list[Verdict]) -> None:
             dialogues = [loaded.dialogue for loaded in chunk]
             if importer is not None:
-                kept.extend(importer(dialogues, verdicts))
-            made = list(zip(map(hash_content, dialogues), verdicts, strict=True))
-            lines = [content.encode() + b" " + verdict_line(verdict) for content, verdict in made]
+                unchanged.extend(importer(dialogues, verdicts))
+            hashed = list(zip(map(hash_content, dialogues), verdicts, strict=True))
+            lines = [content.encode() + b" " + verdict_line(verdict) for content, verdict in hashed]
             self.job.commit(lines, [dialogue.id for dialogue in dialogues])
-            for content, verdict in made:
+            for content, verdict in hashed:
                 self._note(content, verdict)
 
-        counts, run.counts = run.counts, Counts()  # of all logs; of this reading, which may end early
+        counts, run.counts = run.counts, Counts()  # of all logs; this pass may end early
         run.score_logs(commit, shutdown=shutdown, keep=lambda number, _: number in pending)
         run.counts = counts
-        if kept:
-            names = ", ".join(map(repr, kept[:MAX_NAMED])) + (", ..." if len(kept) > MAX_NAMED else "")
+        if unchanged:
+            names = ", ".join(map(repr, unchanged[:MAX_LISTED_IDS]))
+            names += ", ..." if len(unchanged) > MAX_LISTED_IDS else ""
             print_status(
-                f"{len(kept):,} dialogues changed in what people have answered about; the store keeps them, "
-                f"and their verdicts, as they were: {names}"
+                f"{len(unchanged):,} dialogues changed in what people have answered about; the store keeps "
+                f"them, and their verdicts, as they were: {names}"
             )
 
     def write_output(self) -> Tally:
-        """Write the output and its state in their final form; return the tally of the output."""
+        """Writes the final output and its state; returns the tally of the output."""
         latest = {
             json.loads(line)["dialogue_id"]: number for number, (_, line) in enumerate(self._read_part())
         }
@@ -262,7 +262,7 @@ class _Round:
             convert_verdicts(lines(), out, cast(FileFormat, self.run.config.output_format))
         with atomic_file(self.job.state) as out:
             out.write(json.dumps({"output": sha256_file(self.job.final)}).encode() + b"\n")
-            for row in self.table.execute("SELECT id, content FROM known ORDER BY id"):
+            for row in self.table.execute("SELECT id, content FROM scored ORDER BY id"):
                 out.write(json.dumps(row).encode() + b"\n")
         return whole
 
@@ -274,11 +274,11 @@ class _Round:
     def _note(self, content: str, verdict: Verdict) -> None:
         if _is_settled(verdict):
             row = verdict.dialogue_id, content
-            self.table.execute("INSERT OR REPLACE INTO known VALUES (?, ?)", row)
+            self.table.execute("INSERT OR REPLACE INTO scored VALUES (?, ?)", row)
         else:
-            self.table.execute("DELETE FROM known WHERE id = ?", (verdict.dialogue_id,))
+            self.table.execute("DELETE FROM scored WHERE id = ?", (verdict.dialogue_id,))
 
 
 def _is_settled(verdict: Verdict) -> bool:
-    """Whether trying again cannot help."""
+    """Returns whether scoring again would give the same verdict."""
     return not verdict.judge_failures and (verdict.status != "failed" or verdict.failure == NOTHING_TO_JUDGE)

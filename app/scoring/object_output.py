@@ -1,10 +1,10 @@
-"""``dialint score --out s3://BUCKET/KEY``: the job runs in a folder here, then its files go to the store.
+"""``dialint score --out s3://BUCKET/KEY``: the job runs in a local folder, then its files are uploaded.
 
 While it runs, the folder ``$DIALINT_HOME/s3/...`` holds the verdicts so far, so that the same command on the
-same machine resumes. When all is scored, verdicts and rejects are stored, the manifest last; an interrupted
-upload is taken up by the same command. Afterwards the folder is removed. What is in the store already is
-compared as it is with files: it is this job, done, or it is refused. Only the processes of one machine are
-kept from writing the same objects at the same time.
+same machine resumes. When all is scored, verdicts and rejects are uploaded, the manifest last; the same
+command resumes an interrupted upload. Afterwards the folder is removed. Existing objects are treated as
+existing files are: as the completed output of this job, or refused. The lock is local: processes of other
+machines may write the same objects at the same time.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from dialint.detector.verdict_files import JobManifest, manifest_path, output_st
 
 @contextmanager
 def staged_output(out: Path | None, *, restart: bool) -> Iterator[Path | None]:
-    """The file to write for ``--out``: itself, or one whose bytes are stored as the object afterwards.
+    """Yields the file to write for ``--out``: itself, or a local one that is uploaded afterwards.
 
     Raises:
-        OutputRefused: what is in the store is no output of this command.
+        OutputRefused: the existing object is no output of this command.
         ConfigError, WorldError: E_S3, the store refuses, or does not answer; the same command resumes.
     """
     parts = () if out is None else out.parts
-    name = "s3://" + "/".join(parts[1:])  # a path has lost one of the slashes
+    name = "s3://" + "/".join(parts[1:])  # Path merges the two slashes
     if parts[:1] != ("s3:",) or not is_object(name):
         yield out
         return
@@ -46,16 +46,16 @@ def staged_output(out: Path | None, *, restart: bool) -> Iterator[Path | None]:
         if not is_copy and manifest_path(staged).exists():
             _publish(staged, store)
     finally:
-        if is_copy:  # of a complete output: the next command must not take it for its own
+        if is_copy:  # else the next command would resume it
             shutil.rmtree(folder)
 
 
 def _fetch(out: Path, store: str, *, restart: bool) -> bool:
-    """Copy what is in the `store` to this machine, the manifest last, unless a job of this machine is under
-    way, or with `restart`, when it is replaced. Whether there was something.
+    """Downloads the existing output, the manifest last, unless a local job is unfinished or `restart`
+    replaces the output. Returns whether there was one.
 
     Raises:
-        OutputRefused: there is such an object without a manifest.
+        OutputRefused: the object exists without a manifest.
     """
     manifest = manifest_path(out)
     if restart or manifest.exists() or out.with_name(f".{output_stem(out)}.job").exists():
@@ -77,7 +77,7 @@ def _fetch(out: Path, store: str, *, restart: bool) -> bool:
 
 
 def _publish(out: Path, store: str) -> None:
-    """Store the complete files, the manifest last, and remove the folder."""
+    """Uploads the complete files, the manifest last, and removes the folder."""
     entries = read_manifest(manifest_path(out), expected=JobManifest)["files"]
     verify_files(out.parent, entries)
     for name in (*(entry["name"] for entry in entries), manifest_path(out).name):

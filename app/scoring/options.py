@@ -31,7 +31,7 @@ ENDINGS: dict[str, OutputFormat] = {
 
 
 GROWING = (".jsonl", ".parquet", ".csv")
-"""Endings of outputs that ``--only-new`` reads again."""
+"""Endings of outputs that ``--only-new`` can update."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class ScoreConfig:
     Prometheus' node_exporter, which may read it: it has no text and no id of a dialogue."""
 
     format: Literal["text", "jsonl"] = "text"
-    """What is printed without --out."""
+    """Format of the report that is printed without --out."""
 
     fail_on: Severity | None = None
     """Exit with 1 if a reported finding is this severe or more severe, and with 3 if none is, but too many
@@ -110,19 +110,19 @@ class ScoreConfig:
     """No progress, no summary table."""
 
     read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
-    """How logs are read."""
+    """Options of reading."""
 
     detector: Annotated[DetectorConfig, Parameter(name="*")] = field(default_factory=DetectorConfig)
-    """What scores them."""
+    """Options of the detector."""
 
     judge: Annotated[JudgeConfig, Parameter(name="*")] = field(default_factory=JudgeConfig)
-    """The LLM that is asked after the scan."""
+    """Options of the judge."""
 
     watch: Annotated[WatchConfig, Parameter(name="*")] = field(default_factory=WatchConfig)
-    """The limit of time for one dialogue."""
+    """Limits of one dialogue."""
 
     cluster: Annotated[ClusterConfig, Parameter(name="*")] = field(default_factory=ClusterConfig)
-    """Where it is scored, if not in this process."""
+    """Options of a cluster."""
 
     session: Session = DEFAULT_SESSION
     """The store of --import."""

@@ -1,7 +1,7 @@
 """Findings as reports: plain text for people, JUnit XML for test runners, SARIF 2.1.0 for code scanning.
 
-All of them are written as a stream. They show quotes, which is what the user asked for, and nothing else of a
-dialogue. Source: OASIS SARIF 2.1.0, which forbids unknown keys outside `properties`.
+All of them are written as a stream. Of a dialogue they contain only quotes. Source: OASIS SARIF 2.1.0, which
+forbids unknown keys outside `properties`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dialint.detector.taxonomy import Taxonomy
 
 @dataclass(frozen=True)
 class LocatedVerdict:
-    """A verdict and the location of its dialogue: file name as given, line from 1."""
+    """A verdict and the location of its dialogue: file name as in the command line, line from 1."""
 
     verdict: Verdict
     file: str
@@ -35,14 +35,13 @@ class LocatedVerdict:
 
 
 def visible(text: str) -> str:
-    """`text` on one line, with a middle dot for each character that a terminal would obey or hide."""
+    """Returns `text` on one line, with a middle dot for each character that is not printable."""
     return "".join(char if char.isprintable() else "·" for char in " ".join(text.split()))
 
 
-def as_text(verdict: Verdict, taxonomy: Taxonomy, shown: set[tuple[str, str]] | None = None) -> str:
-    """One dialogue's findings, then its suggestions, for a person; an empty string if there is none and all
-    of it was judged. Codes and quotes of prepared lines are added to `shown`, and left out if they are in
-    it."""
+def as_text(verdict: Verdict, taxonomy: Taxonomy, printed: set[tuple[str, str]] | None = None) -> str:
+    """Formats a dialogue's findings, then its suggestions; empty if there is none and all was judged. Omits
+    findings in prepared lines whose (code, quote) is in `printed`, and adds those of the others to it."""
     if verdict.status == "failed":
         return f"{visible(verdict.dialogue_id)}   FAILED {verdict.failure}\n"
     if not verdict.findings and not verdict.suggestions and verdict.quality is not None:
@@ -50,7 +49,7 @@ def as_text(verdict: Verdict, taxonomy: Taxonomy, shown: set[tuple[str, str]] | 
     quality = "" if verdict.quality is None else f"quality {verdict.quality:g}"
     facts = ", ".join(part for part in (quality, describe_gaps(verdict)) if part)
     lines = [f"{visible(verdict.dialogue_id)}   {facts}"]
-    findings, suggestions = (_new(each, shown) for each in (verdict.findings, verdict.suggestions))
+    findings, suggestions = (_new(each, printed) for each in (verdict.findings, verdict.suggestions))
     for finding in findings:
         lines += finding_lines(finding, taxonomy)
     if left_out := len(verdict.findings) - len(findings):
@@ -62,27 +61,27 @@ def as_text(verdict: Verdict, taxonomy: Taxonomy, shown: set[tuple[str, str]] | 
     return "\n".join(lines) + "\n"
 
 
-def _new(findings: Iterable[Finding], shown: set[tuple[str, str]] | None) -> list[Finding]:
-    """The findings without those of prepared lines in `shown`, to which the others of them are added."""
-    if shown is None:
+def _new(findings: Iterable[Finding], printed: set[tuple[str, str]] | None) -> list[Finding]:
+    """Returns the findings except those in prepared lines in `printed`, to which the new ones are added."""
+    if printed is None:
         return list(findings)
     new = []
     for finding in findings:
         key = finding.code, finding.quote
-        if finding.fault != "template" or key not in shown:
+        if finding.fault != "template" or key not in printed:
             new.append(finding)
         if finding.fault == "template":
-            shown.add(key)
+            printed.add(key)
     return new
 
 
 def finding_lines(finding: Finding, taxonomy: Taxonomy) -> list[str]:
-    """One finding for a person: turn, severity, code, probability and quote; its reason; a better wording."""
+    """Formats a finding as lines: turn, severity, code, probability and quote; its reason; its rewrite."""
     lines = [
         f"  turn {finding.turn}  {finding.severity}  {title(finding.code, taxonomy)}"
         f"  {format_probability(finding.probability)}  “{visible(finding.quote)}”"
     ]
-    # of the reason only what the line above does not have: code, turn and quote
+    # the reason without code, turn and quote, which are in the line above
     head, closing_quote, rest = finding.reason.partition("”")
     repeated = closing_quote and f" in turn {finding.turn}: “" in head
     if more := rest.strip(".;() ") if repeated else finding.reason:
@@ -98,14 +97,14 @@ def title(code: str, taxonomy: Taxonomy) -> str:
 
 
 def explanation(finding: Finding, taxonomy: Taxonomy) -> str:
-    """A finding's code, name and reason; a name at the beginning of the reason is not repeated."""
+    """Returns a finding's code, name and reason, without a second name at the beginning of the reason."""
     entry = taxonomy.codes.get(finding.code)
     reason = finding.reason.removeprefix(f"{entry.name.en}: ") if entry else finding.reason
     return f"{title(finding.code, taxonomy)}: {visible(reason)}"
 
 
 def _xml(text: str) -> str:
-    """`text` without the characters that XML 1.0 forbids."""
+    """Returns `text` without the characters that XML 1.0 forbids."""
     return "".join(
         char
         for char in text
@@ -114,18 +113,18 @@ def _xml(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The value of an attribute of XML, which would lose its line ends."""
+    """Returns an attribute's quoted value; blanks are escaped, as parsers normalise them."""
     return f'"{escape(_xml(text)).translate({9: "&#9;", 10: "&#10;", 13: "&#13;"})}"'
 
 
 def _element(tag: str, inside: str | None = None, /, **attributes: object) -> str:
-    """An element of XML; `inside` is XML already."""
-    written = "".join(f" {name}={_quoted(str(value))}" for name, value in attributes.items())
-    return f"<{tag}{written}/>" if inside is None else f"<{tag}{written}>{inside}</{tag}>"
+    """Returns an XML element; `inside` is XML."""
+    listed = "".join(f" {name}={_quoted(str(value))}" for name, value in attributes.items())
+    return f"<{tag}{listed}/>" if inside is None else f"<{tag}{listed}>{inside}</{tag}>"
 
 
 def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity | None) -> tuple[str, str]:
-    """One test case and its kind: passed, failure, error, or skipped where not all was judged."""
+    """Returns the kind (passed, failure, error, skipped) and the XML of a test case."""
     verdict, file, line = located.verdict, located.file, located.line
     kind, inside, output = "passed", "", ""
     if verdict.status == "failed":
@@ -174,19 +173,19 @@ def write_junit(
     files: Sequence[str],
     spool: BinaryIO,
 ) -> None:
-    """JUnit XML: a suite for each log, in the order of `files`, a test case for each dialogue.
+    """Writes JUnit XML: a suite for each log, in the order of `files`, a test case for each dialogue.
 
     A finding is a failure (with `fail_on`: only if it is that severe), suggestions are left out; a dialogue
-    that could not be read, or to which the judge gave no usable answer, is an error; one that was not judged
-    as a whole for another reason is skipped.
+    that could not be read, or about which the judge gave no usable answer, is an error; one that was not
+    judged as a whole for another reason is skipped.
 
-    The suites' counts stand before their cases, so cases go through `spool`, a temporary file.
+    The suites' counts precede their cases, which are therefore buffered in `spool`, a temporary file.
     """
     out.write(b'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="dialint">\n')
-    place = {file: number for number, file in enumerate(files)}
-    judged = ((place[each.file], *_junit_case(each, taxonomy, fail_on)) for each in verdicts)
-    unread = ((place[str(each["file"])], "error", _junit_reject(each)) for each in rejects)
-    cases = heapq.merge(judged, unread, key=itemgetter(0))
+    index = {file: number for number, file in enumerate(files)}
+    judged = ((index[each.file], *_junit_case(each, taxonomy, fail_on)) for each in verdicts)
+    rejected = ((index[str(each["file"])], "error", _junit_reject(each)) for each in rejects)
+    cases = heapq.merge(judged, rejected, key=itemgetter(0))
     for number, own in groupby(cases, key=itemgetter(0)):
         totals: Counter[str] = Counter()
         spool.seek(0)
@@ -217,11 +216,10 @@ def write_sarif(
     version: str,
     spool: BinaryIO,
 ) -> None:
-    """SARIF 2.1.0: a result for each finding and, of level note, each suggestion, with the line of the
-    dialogue in the log; the property `kind` tells them apart. A prepared line is one result, at its first
-    place: its message tells how many dialogues have it. What could not be read or judged is a tool
-    notification of level error, a language or policy that is not covered one of level warning; they are kept
-    in `spool` until the results end."""
+    """Writes SARIF 2.1.0: a result for each finding and, of level note, each suggestion, with the line of the
+    dialogue in the log and the property `kind`. A prepared line is one result, at its first location.
+    Unreadable records and failed dialogues are tool notifications of level error, languages or policies that
+    are not covered ones of level warning; they are buffered in `spool` until the results end."""
     order = {code: index for index, code in enumerate(taxonomy.codes)}
     rules = [
         {
@@ -240,9 +238,9 @@ def write_sarif(
         note = {"level": level, "message": {"text": text}, "locations": [location]}
         spool.write((b"," if spool.tell() else b"") + _json(note).encode())
 
-    first, shown = True, (set[tuple[str, str]](), set[tuple[str, str]]())  # of findings, of suggestions
+    first, printed = True, (set[tuple[str, str]](), set[tuple[str, str]]())  # findings, suggestions
     for one in verdicts:
-        for result in _results(one, order, taxonomy, shown):
+        for result in _results(one, order, taxonomy, printed):
             out.write(b"\n" if first else b",\n")
             out.write(_json(result).encode())
             first = False
@@ -277,11 +275,11 @@ def _results(
     one: LocatedVerdict,
     order: dict[str, int],
     taxonomy: Taxonomy,
-    shown: tuple[set[tuple[str, str]], set[tuple[str, str]]],
+    printed: tuple[set[tuple[str, str]], set[tuple[str, str]]],
 ) -> Iterator[dict[str, Any]]:
     seen: dict[str, int] = {}
-    both = [("finding", each) for each in _new(one.verdict.findings, shown[0])]
-    both += [("suggestion", each) for each in _new(one.verdict.suggestions, shown[1])]
+    both = [("finding", each) for each in _new(one.verdict.findings, printed[0])]
+    both += [("suggestion", each) for each in _new(one.verdict.suggestions, printed[1])]
     for kind, finding in both:
         key = f"{one.verdict.dialogue_id}:{finding.turn}:{finding.code}"
         seen[key] = seen.get(key, 0) + 1

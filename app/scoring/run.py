@@ -1,6 +1,6 @@
-"""One scoring run: its logs, detector and options, and what it has counted so far.
+"""One scoring run: its logs, detector, options and counts.
 
-Everything that can be refused is refused by `prepare_run`, before the first dialogue is scored.
+`prepare_run` validates everything before the first dialogue is scored.
 """
 
 from __future__ import annotations
@@ -44,29 +44,28 @@ if TYPE_CHECKING:
     from dialint.detector.judge.stage import JudgedDetector
 
 MIN_FOR_SHARE = 200
-"""Dialogues before the share of failed ones may stop a run that is not at its end."""
+"""Least number of dialogues at which the share of failed ones may stop an unfinished run."""
 
 MAX_CHUNK_CHARACTERS = 1_000_000
-"""Text of all turns at which a chunk ends early: a record alone may have eight times as much, and 128 of
+"""Characters of all turns at which a chunk ends early: one record may have eight times as many, and 128 of
 them would not fit in memory."""
 PACKAGES = ("dialint", "onnxruntime", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
 
 WITHOUT_SUGGESTIONS = ("junit",)
-"""Formats that have findings only."""
+"""Formats without suggestions."""
 NOT_IN_WORK = (
     "out", "fail_on", "max_failed", "restart", "quiet", "read", "detector", "watch", "cluster", "judge",
     "metrics", "watch_s", "import_", "session",
 )  # fmt: skip
 NOT_IN_READ = ("max_bad",)
-"""Options that change no byte of the output, or are part of the job's description in another form."""
+"""Options that change no byte of the output, or are in the job's description in another form."""
 
 
 def select_reported(
     verdict: Verdict, codes: frozenset[str], taxonomy: Taxonomy, *, needs_policy: bool
 ) -> Verdict:
-    """Return the verdict with only the findings and suggestions of `codes`, of all if there are none; its
-    quality is derived from these findings. `needs_policy`: a dialogue to which no policy applies was not
-    judged as a whole."""
+    """Returns the verdict with the findings and suggestions of `codes` only (all if empty), and the quality
+    by these. With `needs_policy` a dialogue to which no policy applies was not judged as a whole."""
 
     def is_reported(code: str) -> bool:
         return not codes or code in codes
@@ -90,9 +89,8 @@ def select_reported(
 
 @dataclass
 class ScoringRun:
-    """One pass over the logs: sources, detector, the `codes` that are reported (all, if there are none) and
-    counts. `notes` are lines on demoted codes, a log that is far from what the release was calibrated on, and
-    the team's overrides."""
+    """One pass over the logs: sources, detector, the reported `codes` (all if empty) and counts. `notes` are
+    lines on demoted codes, a log that is far from the calibration data, and the team's overrides."""
 
     config: ScoreConfig
     sources: list[Source]
@@ -107,7 +105,7 @@ class ScoringRun:
 
     @property
     def read_counts(self) -> dict[str, Any]:
-        """What the reader counted, for the manifest and the summary table."""
+        """The counts of the reader, for the manifest and the summary table."""
         warnings = dict(sorted(self.counts.warnings.items()))
         if self.counts.duplicates:
             warnings["duplicates skipped"] = self.counts.duplicates
@@ -122,17 +120,16 @@ class ScoringRun:
 
     @property
     def judged(self) -> JudgedDetector | None:
-        """The detector, if it asks a judge."""
+        """The detector, if it has a judge."""
         return None if self.detector.judge_info is None else cast("JudgedDetector", self.detector)
 
     @property
     def has_locations(self) -> bool:
-        """Whether the output names the file and line of each dialogue."""
+        """True if the output has the file and line of each dialogue."""
         return self.config.output_format in ("junit", "sarif")
 
     def share_done(self, n: int) -> float:
-        """Share of the work that is done with the `n` dialogues that have been read, 0 to 1: of the logs'
-        bytes, or of ``--limit``."""
+        """Returns the progress after `n` dialogues, in [0, 1], by the logs' bytes or by ``--limit``."""
         if self.config.limit:
             return min(1.0, n / self.config.limit)
         total = sum(source.size for source in self.sources)
@@ -148,17 +145,17 @@ class ScoringRun:
         sizes: Sequence[int] = (),
         check_done: Callable[[list[Loaded]], None] = lambda chunk: None,
     ) -> None:
-        """Read the logs, score them chunk by chunk, and hand each chunk with its verdicts to `commit`; a
-        signal waits for that with a `shutdown`. `note` is called with every record, `keep` chooses
-        dialogues, as of `read`. The first chunks, of these `sizes`, have been scored by an earlier run:
-        they go to `check_done` instead."""
+        """Reads the logs, scores them chunk by chunk, and calls `commit` with each chunk and its verdicts;
+        `shutdown` defers signals until it returns. `note` is called with every record, `keep` selects
+        dialogues, as in `read`. The first chunks, of these `sizes`, were scored by an earlier run: they are
+        passed to `check_done` instead."""
         records = read(self.sources, self.config.read, self.counts, keep)
         chunks = split_into_chunks(records, self.config.chunk_size, self.config.limit, note, sizes)
         inner, all_probabilities = self.detector, self.config.all_probabilities
         if (judged := self.judged) is not None:
             inner = judged.inner
             all_probabilities = all_probabilities or judged.is_ranked
-        if isinstance(inner, ClusterDetector):  # it begins with chunks before it is asked
+        if isinstance(inner, ClusterDetector):  # it prefetches chunks
             chunks = inner.send_ahead(chunks, len(sizes), all_probabilities=all_probabilities)
         with progress("scoring", quiet=self.config.quiet) as report:
             for number, chunk in enumerate(chunks):
@@ -171,12 +168,11 @@ class ScoringRun:
                 self.check_failures(at_end=False)
 
     def score_chunk(self, chunk: Sequence[Loaded], report: Progress) -> list[Verdict]:
-        """The verdicts of one chunk, in order, filtered and counted. `report` is called as the detector says
-        how far it is, with the findings before the chunk.
+        """Returns the verdicts of one chunk, in order, filtered and counted. `report` is called at the
+        detector's progress, with the number of findings before the chunk.
 
         Raises:
-            RuntimeError: the detector did not return one verdict a dialogue, a defect that must not pass as a
-                clean log.
+            RuntimeError: the detector did not return one verdict for each dialogue, which is a defect.
         """
         before, share_before, monitor = self.tally.n, self._share_before, self.detector.monitor
         share, n_findings = self.share_done(before + len(chunk)), self.tally.n_findings
@@ -207,21 +203,20 @@ class ScoringRun:
         return verdicts
 
     def check_failures(self, *, at_end: bool) -> None:
-        """Check the share of dialogues that failed, or that the judge gave no usable answer about: an outage
-        is no clean log.
+        """Checks the share of dialogues that failed, or about which the judge gave no usable answer.
 
         Raises:
-            TooManyBad: more than the job allows.
+            TooManyBad: it is above ``--max-failed``.
         """
         if at_end or self.tally.n_judgeable >= MIN_FOR_SHARE:
             self.tally.check_failures(self.config.max_failed)
 
     def check_end(self) -> None:
-        """The checks after the last chunk. The reader's are repeated here, as ``--limit`` may have stopped it
-        before them.
+        """Checks the counts after the last chunk. Those of the reader are repeated, as ``--limit`` may have
+        stopped it before its own check.
 
         Raises:
-            TooManyBad: over the share of bad records or of failed dialogues.
+            TooManyBad: too many bad records or failed dialogues.
             InputRefused: a log changed.
         """
         for source in self.sources:
@@ -230,7 +225,7 @@ class ScoringRun:
         self.check_failures(at_end=True)
 
     def print_summary(self) -> None:
-        """Print the summary table, on standard output unless that carries the result."""
+        """Prints the summary table, on standard error if standard output has the result."""
         if self.tally.nothing_to_judge and not self.tally.n_judgeable:
             print_status("no dialogue has an agent's turn, so nothing was judged")
         if not self.config.quiet:
@@ -248,41 +243,41 @@ class ScoringRun:
             print_rich(Text(cost_line(self.meter.summarize(self.detector))), to_stderr=stdout_has_result)
 
     def exit_code(self) -> int:
-        """0, or 1 if ``--fail-on`` found something.
+        """Returns 0, or 1 if ``--fail-on`` found something.
 
         Raises:
-            TooManyBad: it found nothing, but too much was not judged.
+            TooManyBad: it found nothing, but too many dialogues were not judged.
         """
         return self.tally.gate(self.config.fail_on, self.config.max_failed)
 
 
 def resolve_scan(config: ScoreConfig) -> ScoreConfig:
-    """The options with ``--scan off`` where nothing that the scan finds would be reported: by the codes and
-    the format that are asked for, and the codes of which the scan may only suggest."""
-    what = config.detector
-    if what.scan == "off" or config.judge.judge is not None or config.all_probabilities:
+    """Returns the options with ``--scan off`` if no finding of the scan would be reported, by the requested
+    codes and format and the codes for which the scan only suggests."""
+    detector = config.detector
+    if detector.scan == "off" or config.judge.judge is not None or config.all_probabilities:
         return config
-    taxonomy, overrides = load_taxonomy(what.taxonomy), read_overrides(what.overrides)
-    folder = EMBEDDED if what.release is None else resolve_release("scan", what.release)
+    taxonomy, overrides = load_taxonomy(detector.taxonomy), read_overrides(detector.overrides)
+    folder = EMBEDDED if detector.release is None else resolve_release("scan", detector.release)
     covered = load_coverage(folder, taxonomy, measured=False) or {}
     requested = select_codes(config.codes, taxonomy)
-    for code, how in covered.items():
-        if how.scan is None or (requested and code not in requested):
+    for code, coverage in covered.items():
+        if coverage.scan is None or (requested and code not in requested):
             continue
-        may_accuse = how.scan.threshold is not None and code not in overrides.demotions
-        may_suggest = "scan" in how.covered_by or code in overrides.thresholds
+        may_accuse = coverage.scan.threshold is not None and code not in overrides.demotions
+        may_suggest = "scan" in coverage.covered_by or code in overrides.thresholds
         if may_accuse or (may_suggest and config.output_format not in WITHOUT_SUGGESTIONS):
             return config
-    return replace(config, detector=replace(what, scan="off")) if covered else config
+    return replace(config, detector=replace(detector, scan="off")) if covered else config
 
 
 def exit_code_of_done(manifest: dict[str, Any], config: ScoreConfig) -> int:
-    """As `ScoringRun.exit_code`, for a complete output: it may have been made with wider limits than those of
-    `config`.
+    """Returns the exit code for a complete output, which may have been made with wider limits than `config`
+    has.
 
     Raises:
-        TooManyBad: as `ScoringRun.exit_code`, or more records are bad, or dialogues failed, than `config`
-            allows.
+        TooManyBad: as `ScoringRun.exit_code`, or more records are bad, or more dialogues failed, than
+            `config` allows.
     """
     reading, counts = manifest["reading"], manifest["counts"]
     done = Counts(read=reading["read"], rejected=reading["rejected"], codes=Counter(reading["rejects"]))
@@ -295,10 +290,10 @@ def exit_code_of_done(manifest: dict[str, Any], config: ScoreConfig) -> int:
 def prepare_run(
     logs: Sequence[str], config: ScoreConfig, detector: Detector
 ) -> tuple[ScoringRun, dict[str, Any]]:
-    """The run, and the job's description: inputs, release and the options that change a byte of the output.
+    """Returns the run, and the job's description: inputs, release and the options that change the output.
 
     Raises:
-        UserError: whatever is wrong with logs, options or release.
+        UserError: a log, an option or the release is invalid.
     """
     taxonomy = detector.taxonomy
     sources = open_logs(logs, growing=config.only_new)
@@ -316,11 +311,11 @@ def prepare_run(
     codes = select_codes(config.codes, taxonomy)
     uncovered = sorted(codes - set(detector.codes))
     exact = {part.strip().upper() for part in ",".join(config.codes).split(",")}
-    named = sorted(exact & {*uncovered}) if config.fail_on else []
-    if named or (uncovered and len(uncovered) == len(codes)):  # silence would mean nothing
+    refused = sorted(exact & {*uncovered}) if config.fail_on else []
+    if refused or (uncovered and len(uncovered) == len(codes)):  # no finding would not mean no error
         raise ConfigError(
             "E_CODE", "--codes: not covered by {release}: {codes}",
-            release=detector.release, codes=" ".join(named or uncovered),
+            release=detector.release, codes=" ".join(refused or uncovered),
         )  # fmt: skip
     if uncovered:
         print_status(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")
@@ -374,7 +369,7 @@ def prepare_run(
 
 
 def describe_far(release: str, domain: Domain, distance: float | None, option: str) -> str:
-    """One line on a log that is far from what the release was calibrated on, with what to do."""
+    """Returns a line on a log that is far from the calibration data, with the consequence and advice."""
     consequence = (
         "what its scan finds are suggestions with lower probabilities; calibrate on your own: dialint eval "
         "spot-check, and --domain trust"
@@ -388,8 +383,7 @@ def describe_far(release: str, domain: Domain, distance: float | None, option: s
 
 
 def _profile_head(sources: Sequence[Source], config: ScoreConfig, domain: Domain | None) -> LogProfile:
-    """What the log's first dialogues say of it as a whole. Where it turns out to be bad the profile ends: the
-    reading that scores refuses it there, and says why."""
+    """Profiles the log by its first dialogues, up to an error of reading, which the scoring pass raises."""
 
     def dialogues() -> Iterator[Dialogue]:
         with suppress(InputRefused, TooManyBad):
@@ -403,7 +397,7 @@ def _profile_head(sources: Sequence[Source], config: ScoreConfig, domain: Domain
 def _describe_request(
     hashes: Mapping[Source, str], config: ScoreConfig, taxonomy: Taxonomy
 ) -> dict[str, Any]:
-    """The hashes of the logs, and the options that change a byte of the output."""
+    """Returns the hashes of the logs, and the options that change the output."""
     inputs = [{"label": source.label, "sha256": digest} for source, digest in hashes.items()]
     options = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
     options |= {"format": config.output_format, "codes": sorted(select_codes(config.codes, taxonomy))}
@@ -431,9 +425,9 @@ def split_into_chunks(
     note: Callable[[Loaded | Reject], None] = lambda record: None,
     sizes: Sequence[int] = (),
 ) -> Iterator[list[Loaded]]:
-    """Groups of `size` dialogues, or fewer with `MAX_CHUNK_CHARACTERS` of text, the last one smaller; stops
-    after `limit` dialogues. `note` is called with every record. The first groups have the `sizes` of those
-    that an earlier run has scored, of which a limit may have cut the last."""
+    """Yields chunks of `size` dialogues, or fewer if they reach `MAX_CHUNK_CHARACTERS`; stops after `limit`
+    dialogues. `note` is called with every record. The first chunks have the `sizes` of those that an earlier
+    run has scored, of which a limit may have cut the last."""
     chunk: list[Loaded] = []
     n = characters = 0
     sizes_before = deque(sizes)
@@ -459,8 +453,8 @@ def split_into_chunks(
 def describe_output(
     job: Job, run: ScoringRun, description: dict[str, Any], started_at: datetime, tally: Tally | None = None
 ) -> dict[str, Any]:
-    """The manifest: what was made of what, by what; times and versions are those of this run. The `tally` is
-    of an output that holds more than this run made."""
+    """Returns the manifest; times and versions are those of this run. `tally` is that of the output if it
+    holds more than this run's verdicts."""
     ended_at, tally = datetime.now(UTC), tally or run.tally
     is_part = run.config.output_format == "jsonl" and not run.config.only_new
     with disk_errors(job.folder):

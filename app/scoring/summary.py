@@ -1,12 +1,12 @@
-"""Counts over verdicts: for the summary table, the manifest and the exit code.
+"""Counts over verdicts, for the summary table, the manifest and the exit code.
 
 A failed dialogue is counted as failed and nowhere else, one in a language that the release does not cover as
-not judged; its findings by exact checks count as findings. Suggestions are counted apart, and decide neither
-the exit code nor what is serious.
+not judged; its findings by exact checks count as findings. Suggestions are counted separately, and affect
+neither the exit code nor the number of serious dialogues.
 
-What was asked for and not judged has one cause for each dialogue: a failure, also of the judge, which is an
-outage if there are many; or no agent's turn, a language or a missing policy, which trying again cannot help.
-``--fail-on`` vouches for none of them.
+A dialogue that was not judged as a whole has one cause: a failure, also of the judge, which scoring again may
+fix; or no agent's turn, a language or a missing policy, which it cannot. Too many of either fail
+``--fail-on``.
 """
 
 from __future__ import annotations
@@ -39,18 +39,17 @@ UNCOVERED = {
     "language": ("a language that the release does not cover", "--languages forces one"),
     "policy": ("no policy applies", "--policy FILE names one"),
 }
-"""Causes for which a dialogue was not judged as a whole and which trying again cannot help, each with what to
-do."""
+"""Causes other than failures for which a dialogue was not judged as a whole, each with advice."""
 RETRY = "--restart tries them again"
 JUDGED = ("asked", "unasked", "unmet", "failures")
-"""What the judge's record of a dialogue says of codes, or of failures."""
+"""Names, in the manifest, of the fields of a judge's record that are counted by code or failure."""
 
 
 @dataclass
 class LanguageTally:
-    """What was not judged because of one language: dialogues with agent turns in it, these turns, and the
-    codes. `dialogues_not_judged`: of these dialogues nothing was judged; `check_only` are codes that only
-    exact checks looked for."""
+    """Counts of what was not judged because of one language: dialogues with agent turns in it, these turns,
+    and the codes. `dialogues_not_judged` counts dialogues of which nothing was judged; `check_only` are codes
+    covered by exact checks only."""
 
     dialogues: int = 0
     dialogues_not_judged: int = 0
@@ -59,7 +58,7 @@ class LanguageTally:
     check_only: set[str] = field(default_factory=set)
 
     def counts(self) -> dict[str, Any]:
-        """As a manifest has them."""
+        """Returns the counts for the manifest."""
         return {**vars(self), "codes": sorted(self.codes), "check_only": sorted(self.check_only)}
 
 
@@ -69,7 +68,7 @@ QUESTIONS = ("readings", "second_looks")
 
 @dataclass
 class Tally:
-    """Counts over verdicts; its size does not depend on how many there are."""
+    """Counts over verdicts, in constant memory."""
 
     scored: int = 0
     failed: int = 0
@@ -80,21 +79,21 @@ class Tally:
     serious_by_check: int = 0
     findings: dict[str, Counter[str]] = field(default_factory=dict)
     suggestions: dict[str, Counter[str]] = field(default_factory=dict)
-    """By code and what demoted them."""
+    """By code and the rule that demoted them."""
     languages: dict[str, LanguageTally] = field(default_factory=dict)
     questions: Counter[str] = field(default_factory=Counter)
-    """To the judge, by their kind."""
+    """Questions to the judge by kind."""
     judged: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in JUDGED})
-    """Dialogues by code, or failure, that the judge's records name."""
+    """Numbers of dialogues by field of `JUDGED` and code, or failure."""
     failures: Counter[str] = field(default_factory=Counter)
-    """Dialogues that failed, or that the judge gave no usable answer about, by the error's code."""
+    """Dialogues that failed, or about which the judge gave no usable answer, by error code."""
     uncovered: Counter[str] = field(default_factory=Counter)
-    """The other scored dialogues that were not judged as a whole, and those not judged, by `UNCOVERED`."""
+    """Other dialogues that were not judged, or not as a whole, by the causes in `UNCOVERED`."""
     failed_ids: list[str] = field(default_factory=list)
 
     @property
     def n(self) -> int:
-        """Dialogues with a verdict, failed ones and those not judged included."""
+        """Number of dialogues with a verdict, including failed ones and those not judged."""
         return self.scored + self.failed + self.not_judged
 
     @property
@@ -103,27 +102,27 @@ class Tally:
 
     @property
     def nothing_to_judge(self) -> int:
-        """Failed dialogues without an agent turn."""
+        """Number of dialogues without an agent turn."""
         return self.failures[NOTHING_TO_JUDGE]
 
     @property
     def n_judgeable(self) -> int:
-        """Dialogues with an agent turn."""
+        """Number of dialogues with an agent turn."""
         return self.n - self.nothing_to_judge
 
     @property
     def n_partly(self) -> int:
-        """Scored dialogues of which a part was not judged."""
+        """Number of scored dialogues of which a part was not judged."""
         return self.failures.total() + self.uncovered.total() - self.failed - self.not_judged
 
     @property
     def broken(self) -> Counter[str]:
-        """Failures other than dialogues without an agent turn, by their code."""
+        """Failures other than dialogues without an agent turn, by error code."""
         return Counter({name: count for name, count in self.failures.items() if name != NOTHING_TO_JUDGE})
 
     @classmethod
     def of_counts(cls, counts: dict[str, Any]) -> Tally:
-        """As much of the tally as a manifest's counts decide the exit code by."""
+        """Returns a tally with those counts of a manifest that determine the exit code."""
         return cls(
             counts["scored"],
             counts["failed"],
@@ -149,7 +148,7 @@ class Tally:
             )  # fmt: skip
 
     def gate(self, fail_on: Severity | None, allowed: float) -> int:
-        """1 if there is a finding as severe as `fail_on` or more, else 0.
+        """Returns 1 if there is a finding at least as severe as `fail_on`, else 0.
 
         Raises:
             TooManyBad: there is none, but a larger share of the dialogues than `allowed` was not judged.
@@ -161,13 +160,13 @@ class Tally:
             return 1
         causes = self.failures + self.uncovered
         if causes.total() > allowed * self.n:
-            shown = [(n, *UNCOVERED.get(name, (name, RETRY))) for name, n in causes.most_common(4)]
+            listed = [(n, *UNCOVERED.get(name, (name, RETRY))) for name, n in causes.most_common(4)]
             raise TooManyBad(
                 "E_NOT_JUDGED",
                 "{n_unjudged} of {n} dialogues were not judged as a whole ({causes}), so --fail-on {fail_on} "
                 "cannot vouch for the log; {share:.1%} are allowed. {advice}, --max-failed 1 accepts them",
-                n_unjudged=causes.total(), n=self.n, fail_on=fail_on, share=allowed, advice=shown[0][2],
-                causes=", ".join(f"{n} x {cause}" for n, cause, _ in shown),
+                n_unjudged=causes.total(), n=self.n, fail_on=fail_on, share=allowed, advice=listed[0][2],
+                causes=", ".join(f"{n} x {cause}" for n, cause, _ in listed),
             )  # fmt: skip
         return 0
 
@@ -215,14 +214,14 @@ class Tally:
             self.suggestions.setdefault(finding.code, Counter())[proof_name(finding)] += 1
 
     def judge_counts(self) -> dict[str, Any]:
-        """The counts of the judge's part of the manifest, in a fixed order."""
+        """Returns the counts of the judge's section of the manifest, in a fixed order."""
         return {
             "questions": {name: self.questions[name] for name in QUESTIONS},
             **{name: dict(sorted(by.items())) for name, by in self.judged.items()},
         }
 
     def counts(self) -> dict[str, Any]:
-        """The counts for the manifest, in a fixed order."""
+        """Returns the counts for the manifest, in a fixed order."""
         no_policy = {"dialogues": self.no_policy, "codes": sorted(self.no_policy_codes)}
         suggestions = {code: dict(sorted(by.items())) for code, by in sorted(self.suggestions.items())}
         return {
@@ -250,10 +249,9 @@ def summary_table(
     notes: Sequence[str] = (),
     judge: Sequence[str] = (),
 ) -> RenderableType:
-    """Findings by code and severity, suggestions by code and what demoted them, the share of dialogues with
-    an S1 or S2, and failed ones. `reading` holds the reader's counts: rejected, duplicates,
-    warnings; `notes` are lines about demoted codes, how far the log is from the release's, and the spot check
-    that is used, `judge` those about the judge."""
+    """Returns the summary: findings by code and severity, suggestions by code and demoting rule, the share of
+    dialogues with an S1 or S2, failed ones, warnings, coverage. `reading` are the reader's counts
+    (`ScoringRun.read_counts`), `notes` lines about overrides and the log, `judge` lines about the judge."""
     names = {code: entry.name.en for code, entry in detector.taxonomy.codes.items()}
     parts: list[RenderableType] = []
     if tally.findings:
@@ -314,7 +312,7 @@ def summary_table(
 
 
 def _coverage_lines(detector: Detector) -> list[str]:
-    """Which codes the release covers, and how, as ``dialint codes`` says it; the rest is not covered."""
+    """Returns the lines on covered codes, by kind of coverage as in ``dialint codes``, and uncovered ones."""
     info = detector.info
     if info is None:
         uncovered = [code for code in detector.taxonomy.codes if code not in detector.codes]
@@ -322,8 +320,8 @@ def _coverage_lines(detector: Detector) -> list[str]:
     groups = group_by_coverage(detector.taxonomy.codes, info.codes)
     not_covered = groups.pop(NEEDS_JUDGE, [])
     lines = [f"{name} by {detector.release}: {' '.join(codes)}" for name, codes in groups.items()]
-    for language in sorted({each for how in info.codes.values() for each in how.unscanned_languages}):
-        codes = [code for code, how in info.codes.items() if language in how.unscanned_languages]
+    for language in sorted({each for code in info.codes.values() for each in code.unscanned_languages}):
+        codes = [name for name, code in info.codes.items() if language in code.unscanned_languages]
         lines.append(f"the scan is off: in {language} nothing looks for {' '.join(codes)}")
     judge = detector.judge_info
     judge_only = [code for code in not_covered if judge is not None and code in detector.codes]
@@ -336,7 +334,7 @@ def _coverage_lines(detector: Detector) -> list[str]:
 
 
 def language_warnings(tally: Tally, detector: Detector) -> list[str]:
-    """One line for each language: ``German: 74 dialogues (70 not judged at all), 281 agent turns; ...``."""
+    """Returns lines such as ``German: 74 dialogues (70 not judged at all), 281 agent turns; ...``."""
     lines = []
     for code, one in sorted(tally.languages.items(), key=lambda item: (-item[1].dialogues, item[0])):
         codes = sorted(one.codes)
@@ -353,14 +351,14 @@ def language_warnings(tally: Tally, detector: Detector) -> list[str]:
 
 
 def format_causes(by: Counter[str]) -> str:
-    """What demoted the suggestions of a code, each with its count."""
+    """Formats the rules that demoted the suggestions of a code, with their counts."""
     return ", ".join(
         f"{name.removeprefix('demoted: ') or 'the release'} ({n:,})" for name, n in by.most_common()
     )
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of codes; figures stand at the right."""
+    """Returns a table of codes with right-aligned figures."""
     table = Table(title=title, title_justify="left")
     for name in columns:
         table.add_column(name, justify="right" if name in (*SEVERITIES, "all") else "left")
@@ -370,7 +368,7 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
 
 
 class CostMeter:
-    """Measures from its creation on. `scoring_s` and `dialogues` are added by the run."""
+    """Measures time from its creation on; the run increments `scoring_s` and `dialogues`."""
 
     def __init__(self) -> None:
         self._started_s = time.monotonic()
@@ -379,9 +377,9 @@ class CostMeter:
         self.dialogues = 0
 
     def summarize(self, detector: Detector) -> dict[str, Any]:
-        """The figures for the manifest. Stages are those that the detector tells of; `read_write` is all that
-        is not spent in it, `other` what it spent beside its stages, such as waiting for its worker.
-        Processor time includes the worker's loading, which the seconds do not."""
+        """Returns the figures for the manifest: seconds by stage of the detector, `read_write` outside of it,
+        and `other` in it but in no stage, such as waiting for its worker. CPU seconds, unlike the others,
+        include loading in the worker."""
         stages = detector.monitor.seconds
         total_s = time.monotonic() - self._started_s
         seconds = {
@@ -400,7 +398,7 @@ class CostMeter:
 
 
 def cost_line(cost: dict[str, Any]) -> str:
-    """The figures on one line of the closing table."""
+    """Formats the figures of `CostMeter.summarize` as one line."""
     shares = ", ".join(
         f"{name.replace('_', ' and ')} {value:,.1f}" for name, value in cost["seconds"].items()
     )
@@ -412,6 +410,6 @@ def cost_line(cost: dict[str, Any]) -> str:
 
 
 def _cpu_seconds() -> float:
-    """CPU seconds of this process and of its ended children."""
+    """Returns the CPU seconds of this process and of its ended children."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in used)

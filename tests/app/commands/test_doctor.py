@@ -1,4 +1,4 @@
-"""The doctor: what is there is found, what is missing comes with the command that mends it."""
+"""`dialint doctor`: what works, what is missing, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def test_a_damaged_release_is_said_and_decides(
 def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialint.app.commands.doctor, "_version", lambda _: None)
     monkeypatch.setattr(environment, "find_spec", lambda _: None)
-    facts = {fact.what: fact for fact in diagnose()}
-    assert facts["extra console"].state == "missing"
-    assert facts["extra console"].remedy == "pip install 'dialint[console]'"
-    assert facts["onnxruntime"].needed
+    checks = {check.name: check for check in diagnose()}
+    assert checks["extra console"].state == "missing"
+    assert checks["extra console"].remedy == "pip install 'dialint[console]'"
+    assert checks["onnxruntime"].needed
 
 
 def test_a_store_that_cannot_be_written_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "store"))
     monkeypatch.setattr(os, "access", lambda *_: False)
-    facts = {fact.what: fact for fact in diagnose()}
-    assert facts["store"].state == "broken"
-    assert "DIALINT_HOME" in facts["store"].remedy
+    checks = {check.name: check for check in diagnose()}
+    assert checks["store"].state == "broken"
+    assert "DIALINT_HOME" in checks["store"].remedy
