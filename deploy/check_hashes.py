@@ -1,4 +1,5 @@
-"""Refuses what pip installed if a file is not the one of requirements.lock: check_hashes.py REPORT LOCK."""
+"""Checks the hashes of the files that pip installed against requirements.lock: check_hashes.py REPORT
+LOCK."""
 
 import json
 import re

@@ -19,7 +19,7 @@ detector once:
     detector = load_detector(DetectorConfig(device="cpu", threads=1))
     verdicts = score([dialogue], detector, all_probabilities=True)
 
-Everything that dialint refuses is raised as a `DialintError` with a `code` and a `message`.
+Errors are raised as a `DialintError` with a `code` and a `message`.
 
 The names below are the public interface, with `dialint.testing`, the plugin of pytest; the other modules of
 `dialint` may change between versions. The names are imported at first use, so that ``import dialint`` stays
@@ -67,7 +67,7 @@ _MODULES = {
 
 _CHECKOUT = Path(__file__).parents[1]
 if (_CHECKOUT / "setup.py").exists():
-    # The sub-packages are the folders beside this one, even where another checkout is installed.
+    # The sub-packages are the folders beside this one, even if another checkout is installed.
     __path__.append(str(_CHECKOUT))
 
 

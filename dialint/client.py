@@ -6,8 +6,8 @@
         turns = [{"role": "agent", "text": "Dear {{name}}, no."}]
         verdict = client.score({"dialogue_id": "1", "turns": turns})
 
-A dialogue is an object of a log, in any shape that `dialint score` reads. What may pass (429, 503, no answer)
-is tried again; no request has an effect twice. All else is raised as an `ApiError`.
+A dialogue is an object of a log, in any format that `dialint score` reads. Transient failures (429, 503, no
+response) are retried; requests are idempotent. Other failures are raised as an `ApiError`.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from dialint.detector.records import Record, Verdict
 T = TypeVar("T")
 
 RETRIED = (429, 503)
-"""Statuses of what may pass."""
+"""Statuses of transient failures."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
-"""Between tries; each wait is up to twice the one before."""
+"""Bounds of the waits between attempts, which double at most."""
 
 
 class ApiError(DialintError):
-    """A request was refused, or nobody answered (`status` 0). `code` is dialint's; `request_id` stands in the
-    server's log."""
+    """A request was refused, or there was no response (`status` 0). `code` is dialint's error code;
+    `request_id` is in the server's log."""
 
     exit_code = 3
 
@@ -50,7 +50,7 @@ class ApiError(DialintError):
 
 
 class Rejected(Record):
-    """A record that is no dialogue: where in it, what was found there, and what was expected."""
+    """A rejected record: the path in it, what was found there, and what was expected."""
 
     code: str
     path: str = ""
@@ -60,8 +60,8 @@ class Rejected(Record):
 
 
 class Client:
-    """The API at `url`. Each request is tried `tries` times, and has `timeout_s` seconds for an answer. Tests
-    pass a client of `http` of their own."""
+    """A client of the API at `url`. Each request is attempted up to `tries` times with a timeout of
+    `timeout_s` seconds. Tests pass their own `http`."""
 
     def __init__(
         self,
@@ -101,8 +101,8 @@ class Client:
         all_probabilities: bool = False,
         batch_size: int = 100,
     ) -> Iterator[Verdict | Rejected]:
-        """Yield the result of each dialogue, in order. `batch_size` go into one request; a dialogue that
-        stands twice in it has one result."""
+        """Yield the result of each dialogue, in order. A request has `batch_size` dialogues; a dialogue that
+        occurs twice in it has one result."""
         params, left = {"all_probabilities": all_probabilities}, iter(dialogues)
         while batch := list(islice(left, batch_size)):
             yield from self._score_batch(batch, params)
@@ -118,18 +118,18 @@ class Client:
             if len(batch) == 1:
                 yield Rejected(code=error.code, found=error.message)
                 return
-            for dialogue in batch:  # none of them can be used
+            for dialogue in batch:  # all were rejected
                 yield from self._score_batch([dialogue], params)
         else:
             yield from map(_parse_result, filter(None, body.split(b"\n")))
 
     def turns(self, dialogue: Mapping[str, Any], known: Iterable[str] = ()) -> TurnsResponse:
-        """Return what is new in the verdict on a dialogue so far; `known` is that of the response before."""
+        """Return the new findings in a dialogue so far; `known` is that of the previous response."""
         content = json.dumps({"dialogue": dialogue, "known": list(known)}).encode()
         return TurnsResponse.model_validate_json(self._ask("POST", "/v1/turns", content=content))
 
     def codes(self) -> dict[str, Any]:
-        """Return the taxonomy, the release, and the codes with what the release covers."""
+        """Return the taxonomy, the release, and the codes with their coverage."""
         content: dict[str, Any] = json.loads(self._ask("GET", "/v1/codes"))
         return content
 
@@ -148,11 +148,11 @@ class Client:
         return self._retry(start)
 
     def job(self, job_id: str) -> JobResponse:
-        """Return where a job stands."""
+        """Return the state of a job."""
         return JobResponse.model_validate_json(self._ask("GET", f"/v1/jobs/{job_id}"))
 
     def wait(self, job_id: str, timeout_s: float = 86400.0) -> JobResponse:
-        """Return a job when it is done or failed, or as it stands after `timeout_s` seconds."""
+        """Return a job when it is done or failed, or its state after `timeout_s` seconds."""
         end_s, wait_s = time.monotonic() + timeout_s, FIRST_WAIT_S
         while (job := self.job(job_id)).state not in ("done", "failed") and time.monotonic() < end_s:
             time.sleep(wait_s)
@@ -160,8 +160,7 @@ class Client:
         return job
 
     def download(self, job_id: str, name: str, path: Path) -> None:
-        """Save a result of a job that is done, such as ``verdicts.jsonl``, to a file that only its owner may
-        read."""
+        """Save a result of a finished job, such as ``verdicts.jsonl``, to a file with mode 0600."""
 
         def save() -> None:
             place = f"/v1/jobs/{job_id}/files/{name}"
@@ -182,13 +181,13 @@ class Client:
                 with self._send("DELETE", f"/v1/jobs/{job_id}"):
                     pass
             except ApiError as error:
-                if error.status != 404 or n_tries == 1:  # else the try before has done it
+                if error.status != 404 or n_tries == 1:  # else an earlier attempt has deleted it
                     raise
 
         self._retry(delete)
 
     def _ask(self, method: str, path: str, **options: Any) -> bytes:
-        """Return the body of the response, after as many tries as it takes."""
+        """Return the body of the response, with retries."""
 
         def ask() -> bytes:
             with self._send(method, path, **options) as response:
@@ -212,10 +211,10 @@ class Client:
     def _send(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any
     ) -> Iterator[httpx2.Response]:
-        """One try.
+        """Send one request.
 
         Raises:
-            ApiError: it was refused, or the connection failed, also while the response is read.
+            ApiError: it was refused, or the connection failed, also while reading the response.
         """
         try:
             with self._http.stream(
@@ -241,7 +240,7 @@ def _parse_result(line: bytes) -> Verdict | Rejected:
 
 
 def _error(response: httpx2.Response) -> ApiError:
-    """What a response says of why it was refused; a proxy's is no problem+json."""
+    """Return the error of a refusal; that of a proxy is no problem+json."""
     try:
         content = response.json()
         return ApiError(response.status_code, content["code"], content["detail"], content["request_id"])

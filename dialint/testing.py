@@ -1,4 +1,4 @@
-"""A pytest plugin for builders of bots: a test fails where the bot makes an error.
+"""A pytest plugin for builders of bots: a test fails if the bot makes an error.
 
     from dialint.testing import assert_no_errors
 
@@ -6,8 +6,8 @@
         messages = bot.talk("I want my money back for order 1042.")  # [{"role": ..., "content": ...}, ...]
         assert_no_errors(messages, fail_on="S2")
 
-pytest loads this module in every project where dialint is installed, so nothing else of dialint, and no other
-library, is imported before a test asserts something or names a log.
+pytest loads this module in every project where dialint is installed, so the rest of dialint and other
+libraries are imported only when a test asserts something or names a log.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ Asserted: TypeAlias = "Dialogue | str | os.PathLike[str] | Mapping[str, Any] | S
 
 
 def assert_no_errors(dialogue: Asserted, fail_on: Severity = "S2") -> None:
-    """Fail if a finding of `dialint score` is as severe as `fail_on` or more, or not all was judged.
+    """Fails if `dialint score` has a finding at least as severe as `fail_on`, or if not all was judged.
 
-    `dialogue` is a list of messages (OpenAI's form with `tool_calls`, dictionaries or the objects of a client
-    library), a list of finished spans, one record of any log that is read, a `Dialogue`, or the path of a log
-    or of traces. What a test has of a bot is taken to hold all calls of tools: what the bot claims to have
-    done without one is an error. In a log of a path that is as `dialint score` takes it.
+    `dialogue` is a list of messages (OpenAI's format with `tool_calls`, dictionaries or the objects of a
+    client library), a list of finished spans, one record of any supported log format, a `Dialogue`, or the
+    path of a log or of traces. Messages, spans and records of a bot are assumed to hold all tool calls: an
+    action that the bot claims without one is an error. Logs of a path are treated as by `dialint score`.
 
     Raises:
-        AssertionError: each error with turn, severity, code, quote and reason. With ``--dialint-baseline``
-            those that the file has are none.
-        DialintError: it cannot be read, or the ini option ``dialint_options`` is wrong.
+        AssertionError: lists each error with turn, severity, code, quote and reason, except those in the file
+            of ``--dialint-baseline``.
+        DialintError: the dialogue cannot be read, or the ini option ``dialint_options`` is invalid.
     """
     __tracebackhide__ = True
     if fail_on not in ("S1", "S2", "S3", "S4"):
@@ -55,17 +55,17 @@ def assert_no_errors(dialogue: Asserted, fail_on: Severity = "S2") -> None:
     session = _sessions[-1] if _sessions else _Session()
     problems: list[str] = []
     heads: list[str] = []  # for the line of pytest's short summary
-    n_known = 0
+    n_accepted = 0
     for verdict in _score(dialogue, session):
         errors = [finding for finding in verdict.findings if finding.severity <= fail_on]
         if session.baseline is not None and session.item is not None:
-            new = session.baseline.drop_known(session.item, verdict.dialogue_id, errors)
-            errors, n_known = new, n_known + len(errors) - len(new)
+            new = session.baseline.select_new(session.item, verdict.dialogue_id, errors)
+            errors, n_accepted = new, n_accepted + len(errors) - len(new)
         heads += [f"{error.code} in turn {error.turn}" for error in errors]
         problems += _describe(verdict, errors)
     if problems:
-        if n_known:
-            problems.append(f"{n_known} known to the baseline, not shown")
+        if n_accepted:
+            problems.append(f"{n_accepted} known to the baseline, not shown")
         if heads:
             name = session.baseline.name if session.baseline is not None else "FILE"
             problems.append(f"to accept it: pytest --dialint-baseline {name} --dialint-baseline-update")
@@ -90,7 +90,7 @@ def _describe(verdict: Verdict, errors: Sequence[Finding]) -> Iterator[str]:
 
 @cache
 def _load(options: tuple[str, ...], folder: Path) -> tuple[ScoreConfig, Detector]:
-    """The detector that options of `dialint score` name, with paths from `folder`; once in a process."""
+    """Loads the detector for options of `dialint score`, with paths relative to `folder`; cached."""
     from cyclopts import CycloptsError
 
     from dialint.app.cli import app
@@ -110,7 +110,7 @@ def _load(options: tuple[str, ...], folder: Path) -> tuple[ScoreConfig, Detector
         if logs := bound.arguments.get("logs"):
             raise ConfigError("E_OPTION", f"dialint_options: {logs[0]} is no option of dialint score")
         config = bound.arguments.get("config", ScoreConfig())
-        # A report without suggestions: a scan that may only suggest is not loaded.
+        # A report without suggestions: a scan that only suggests is not loaded.
         config = resolve_scan(replace(config, out=Path("report.xml")))
         detector: Detector = load_detector(config.detector)
         if config.judge.judge is not None:
@@ -138,7 +138,7 @@ def _score(dialogue: Asserted, session: _Session) -> list[Verdict]:
 
 
 def _read(dialogue: Any, config: ScoreConfig) -> Iterator[Dialogue]:
-    """The dialogues of a path, a record, messages or spans.
+    """Yields the dialogues of a path, a record, messages or spans.
 
     Raises:
         InputRefused: there is none, or one cannot be read.
@@ -169,15 +169,15 @@ def _read(dialogue: Any, config: ScoreConfig) -> Iterator[Dialogue]:
 
 
 def _as_json(message: Any) -> Any:
-    """A message of a client library: pydantic records in OpenAI's, Anthropic's and LangChain's."""
+    """Serialises a message of a client library: OpenAI's, Anthropic's and LangChain's are pydantic models."""
     if hasattr(message, "model_dump"):
         return message.model_dump(mode="json", exclude_none=True)
     raise TypeError(f"a {type(message).__name__} is no message: expected dictionaries with role and content")
 
 
 class Entry(NamedTuple):
-    """A finding in a baseline, a line of JSON. It is known again by all but its severity and turn. No record
-    of pydantic, which would cost every start of pytest."""
+    """A finding in a baseline, a line of JSON, identified by all but its severity and turn. No pydantic
+    model, whose import would slow every start of pytest."""
 
     test: str
     dialogue: str
@@ -193,31 +193,31 @@ class Entry(NamedTuple):
 
 @dataclass
 class Baseline:
-    """The findings that a team has accepted, by test. It sees the reports of all tests, those of the
-    processes of pytest-xdist as well."""
+    """The findings that a team has accepted, by test. A plugin that gets the reports of all tests, also from
+    the processes of pytest-xdist."""
 
     name: str
     path: Path
     is_updated: bool
-    known: dict[str, list[Entry]]
+    accepted: dict[str, list[Entry]]
     results: dict[str, list[Entry]] = field(default_factory=dict)
-    """Of the tests that passed."""
-    left: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    """The known findings that the running test has not met yet."""
+    """Findings of the tests that passed."""
+    unmatched: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """The accepted findings that the running test has not had yet."""
 
-    def drop_known(self, item: pytest.Item, dialogue: str, errors: Iterable[Finding]) -> list[Finding]:
-        """The errors that are not in the file; none where it is updated. All are noted."""
+    def select_new(self, item: pytest.Item, dialogue: str, errors: Iterable[Finding]) -> list[Finding]:
+        """Records all errors; returns those that are not in the file, none if it is updated."""
         from dialint.app.commands.diff import quote_words
 
         new, entries = [], item.stash.setdefault(_ENTRIES, [])
         if not entries:
-            self.left = Counter(entry.key for entry in self.known.get(item.nodeid, ()))
+            self.unmatched = Counter(entry.key for entry in self.accepted.get(item.nodeid, ()))
         for error in errors:
             quote = hashlib.sha256(quote_words(error.quote).encode()).hexdigest()[:16]
             entry = Entry(item.nodeid, dialogue, error.code, quote, error.severity, error.turn)
             entries.append(entry)
-            self.left[entry.key] -= 1
-            if not self.is_updated and self.left[entry.key] < 0:
+            self.unmatched[entry.key] -= 1
+            if not self.is_updated and self.unmatched[entry.key] < 0:
                 new.append(error)
         return new
 
@@ -236,15 +236,15 @@ class Baseline:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.is_updated and not hasattr(session.config, "workerinput"):
-            after = {**self.known, **self.results}
+            after = {**self.accepted, **self.results}
             lines = [json.dumps(each._asdict(), ensure_ascii=False) for each in sorted(_flat(after))]
-            written = self.path.with_name(f"{self.path.name}.tmp")  # a killed run leaves the old one
-            written.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-            written.replace(self.path)
+            temporary = self.path.with_name(f"{self.path.name}.tmp")  # a killed run leaves the old file
+            temporary.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+            temporary.replace(self.path)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """What is new in the file, and what of it no passed test has any more."""
-        before = {test: entries for test, entries in self.known.items() if test in self.results}
+        """Lists the findings that are new in the file, and those that no passed test has any more."""
+        before = {test: entries for test, entries in self.accepted.items() if test in self.results}
         old, now = (Counter(each.key for each in _flat(side)) for side in (before, self.results))
         changes = {"accepted": now - old, "gone": old - now} if self.is_updated else {"gone": old - now}
         if any(changes.values()):
@@ -261,7 +261,7 @@ def _flat(by_test: Mapping[str, Iterable[Entry]]) -> list[Entry]:
 
 
 def _read_baseline(path: Path) -> dict[str, list[Entry]]:
-    known: dict[str, list[Entry]] = defaultdict(list)
+    accepted: dict[str, list[Entry]] = defaultdict(list)
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -273,24 +273,24 @@ def _read_baseline(path: Path) -> dict[str, list[Entry]]:
             entry = None
         if entry is None or [type(each) for each in entry] != [str] * 5 + [int]:
             raise pytest.UsageError(f"{path}, line {number}: no line of a baseline")
-        known[entry.test].append(entry)
-    return known
+        accepted[entry.test].append(entry)
+    return accepted
 
 
 @dataclass
 class _Session:
-    """A run of pytest; the defaults serve where there is none."""
+    """A run of pytest; the defaults are for assertions outside of one."""
 
     options: tuple[str, ...] = ()
     folder: Path = field(default_factory=Path.cwd)
     baseline: Baseline | None = None
     item: pytest.Item | None = None
     profiles: dict[int, tuple[Dialogue, LogProfile]] = field(default_factory=dict)
-    """Each `logged_dialogue`, by its `id()`, which none can have after it, and what its log says of it."""
+    """Each `logged_dialogue` and its log's profile by `id()`, which stays unique as it is stored here."""
 
 
 _sessions: list[_Session] = []
-"""The innermost last: a test may run pytest in its process."""
+"""A stack: a test may run pytest in its process."""
 _ENTRIES, _NAME = pytest.StashKey[list[Entry]](), "dialint_entries"
 
 
@@ -346,7 +346,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each dialogue of a log."""
+    """Parametrises a test by the dialogues of its logs."""
     if "logged_dialogue" not in metafunc.fixturenames:
         return
     from dialint.detector.log_profile import profile_log
@@ -356,7 +356,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest.fail("logged_dialogue needs @pytest.mark.dialint_logs(LOG, ...)", pytrace=False)
     session = _sessions[-1]
     config, detector = _load(session.options, session.folder)
-    with contextlib.chdir(session.folder):  # whose name may have the characters of a pattern
+    with contextlib.chdir(session.folder):  # the folder's name may have characters of patterns
         dialogues = [each for path in mark.args for each in _read(path, config)]
     log = profile_log(dialogues, None if detector.info is None else detector.info.domain)
     session.profiles |= {id(each): (each, log) for each in dialogues}

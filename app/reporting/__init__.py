@@ -1,1 +1,1 @@
-"""What was found, for a lead: figures with their denominators, as a page and as a workbook."""
+"""Reports on findings for team leads: figures with their denominators, as a page and as a workbook."""

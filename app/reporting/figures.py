@@ -1,8 +1,7 @@
-"""The figures of a report on verdicts: counts, and rates beside what they are rates of.
+"""The figures of a report on verdicts: counts, and rates with their denominators.
 
-A dialogue that failed or was not judged counts as that, and in no rate. Reads verdicts once, in memory that
-grows with agents, codes and weeks, not with dialogues. Findings are a model's: nothing here says how many are
-right. Nobody is ranked.
+Failed and unjudged dialogues are counted separately, and in no rate. Reads verdicts once, in memory that
+grows with agents, codes and weeks, not with dialogues. Precision is not estimated, and nobody is ranked.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dialint.app.scoring.reports import title
 from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally, format_causes
 from dialint.detector.errors import InputRefused
 from dialint.detector.example_files import read_records
@@ -30,20 +30,19 @@ from dialint.labeling.reviewed_scores import (
 )
 
 LEAST = 20
-"""Judged dialogues from which a rate a turn is given for a group; shares have intervals, which say it
-themselves."""
+"""Least number of judged dialogues for which a rate by turn is given; shares have intervals instead."""
 DIMENSIONS = ("team", "agent", "channel", "week")
 UNKNOWN = "(not in the log)"
 MAX_LISTED = 1000
-"""Findings that the page lists, the gravest first; the workbook has all."""
+"""Most findings listed on the page, by severity; the workbook has all."""
 Cell = str | int | float | Figure | None
-"""Of a table: a `Figure` is a share per 100 with its interval, none says that there is no figure."""
+"""A cell of a table: a `Figure` is a share per 100 with its interval, None a figure that is not given."""
 
 
 @dataclass
 class Group:
-    """Counts over the verdicts of one agent, team, channel or week; turns are agents' turns that were judged,
-    findings those in judged dialogues."""
+    """Counts over the verdicts of one agent, team, channel or week; `turns` are judged turns of agents,
+    `findings` those in judged dialogues."""
 
     judged: int = 0
     failed: int = 0
@@ -57,11 +56,11 @@ class Group:
 
     @property
     def reviewed(self) -> ReviewedScore:
-        """The reviewed score; without any where there are no `scores`."""
+        """The reviewed score; empty without `scores`."""
         return estimate_score(row._replace(n=n) for row, n in self.scores.items())
 
     def add(self, verdict: Verdict, score: ScoredDialogues | None) -> None:
-        """Count one verdict."""
+        """Counts one verdict."""
         if score is not None:
             self.scores[score] += 1
         if verdict.status != "scored":
@@ -78,8 +77,7 @@ class Group:
 
 @dataclass
 class CodeCounts:
-    """Of one code: the dialogues and turns in which somebody looked for it, by model or exact check, and
-    what was found there."""
+    """Counts of one code: dialogues and turns judged for it, by model or exact check, and findings there."""
 
     dialogues: int = 0
     turns: int = 0
@@ -89,8 +87,8 @@ class CodeCounts:
 
 @dataclass(frozen=True, order=True)
 class ListedFinding:
-    """A finding, or a suggestion, of the page's lists: the gravest and the first of the file first, as
-    `severity` and `number` are negative and a heap drops the smallest."""
+    """A finding or suggestion in a list of the page. Sorted by severity, then by position in the file:
+    `severity` and `number` are negative, as a heap drops the smallest."""
 
     severity: int
     number: int
@@ -99,30 +97,30 @@ class ListedFinding:
 
     @property
     def place(self) -> tuple[str, int, int, str]:
-        """Dialogue, turn, offset and code."""
+        """The key of the finding: dialogue, turn, offset and code."""
         return self.verdict.dialogue_id, self.finding.turn, self.finding.start, self.finding.code
 
 
 @dataclass
 class Figures:
-    """All counts over the verdicts of one file."""
+    """Counts over the verdicts of one file."""
 
     taxonomy: Taxonomy
     covered: tuple[str, ...]
     n_examples: int = 0
     scores: Mapping[str, DialogueScore] = field(default_factory=dict)
-    """Of a store, by dialogue; without them no reviewed score is given."""
+    """Reviewed scores of a store, by dialogue."""
     whole: Group = field(default_factory=Group)
     tally: Tally = field(default_factory=Tally)
     groups: dict[str, dict[str | None, Group]] = field(default_factory=lambda: {d: {} for d in DIMENSIONS})
     codes: dict[str, CodeCounts] = field(default_factory=dict)
     suggested: dict[str, list[ListedFinding]] = field(default_factory=dict)
-    """A heap for each code, of suggestions, which are in no other figure than their own table."""
+    """A heap of suggestions for each code; they are counted in their own table only."""
     listed: list[ListedFinding] = field(default_factory=list)
-    """A heap; `findings` has them in order."""
+    """A heap of findings; `findings` has them in order."""
 
     def add(self, verdict: Verdict) -> None:
-        """Count one verdict."""
+        """Counts one verdict."""
         self.tally.add(verdict)
         score = self._score(verdict) if self.scores else None
         self.whole.add(verdict, score)
@@ -145,16 +143,16 @@ class Figures:
 
     def _add_codes(self, verdict: Verdict) -> None:
         missing: dict[str, set[int]] = {}
-        nowhere: set[str] = set(verdict.no_policy)
+        unjudged: set[str] = set(verdict.no_policy)
         for gap in verdict.not_judged:
             for code in gap.codes:
                 missing.setdefault(code, set()).update(gap.turns)
-            nowhere.update(() if gap.turns else gap.codes)
+            unjudged.update(() if gap.turns else gap.codes)
         findings = Counter((finding.code, finding.severity) for finding in verdict.findings)
         for code in {*self.covered, *(code for code, _ in findings)}:
             counts = self.codes.setdefault(code, CodeCounts())
             turns = (verdict.agent_turns or 0) - len(missing.get(code, ()))
-            if code in nowhere or turns <= 0:
+            if code in unjudged or turns <= 0:
                 continue
             counts.dialogues += 1
             counts.turns += turns
@@ -172,12 +170,12 @@ class Figures:
 
     @property
     def findings(self) -> list[ListedFinding]:
-        """The gravest findings, in order."""
+        """The most severe findings, in order."""
         return sorted(self.listed, reverse=True)
 
     @property
     def suggestions(self) -> list[ListedFinding]:
-        """The gravest suggestions of each code, by code."""
+        """The most severe suggestions of each code, by code."""
         return [
             each for code in sorted(self.suggested) for each in sorted(self.suggested[code], reverse=True)
         ]
@@ -187,11 +185,11 @@ def count(
     verdicts: Iterable[Verdict], taxonomy: Taxonomy, covered: Sequence[str], n_examples: int,
     scores: Mapping[str, DialogueScore],
 ) -> Figures:  # fmt: skip
-    """The figures of `verdicts`. `covered` are the codes that could be found at all; `n_examples` suggestions
-    of each code are kept; `scores` are those of a store, by dialogue.
+    """Returns the figures of `verdicts`. `covered` are the covered and requested codes; `n_examples`
+    suggestions of each code are listed; `scores` are reviewed scores by dialogue.
 
     Raises:
-        InputRefused: E_SCORES, there are scores, and none of a dialogue of the verdicts.
+        InputRefused: E_SCORES, there are scores, but none for the dialogues of the verdicts.
     """
     figures, missing = Figures(taxonomy, tuple(covered), n_examples, scores), set(scores)
     for verdict in verdicts:
@@ -203,10 +201,10 @@ def count(
 
 
 def load_scores(path: Path) -> dict[str, DialogueScore]:
-    """The scores in a file of `dialint export scores`, by dialogue.
+    """Reads the scores of a file of `dialint export scores`, by dialogue.
 
     Raises:
-        InputRefused: E_SCORES, the file cannot be read, is empty or holds something else.
+        InputRefused: E_SCORES, the file cannot be read, is empty or is no file of scores.
     """
     scores = {each.dialogue_id: each for each in read_records(path, DialogueScore, "E_SCORES")}
     if not scores:
@@ -216,7 +214,7 @@ def load_scores(path: Path) -> dict[str, DialogueScore]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the report, and what a reader must know of it."""
+    """A table of the report, with a note for its readers."""
 
     title: str
     note: str
@@ -225,25 +223,20 @@ class Table:
 
     @classmethod
     def of(cls, title: str, note: str, rows: Iterable[Mapping[str, Cell]]) -> Table:
-        """A table of rows that are values by heading, all with the same headings."""
+        """Returns a table of rows as values by heading; all rows have the same headings."""
         listed = list(rows)
         return cls(title, note, tuple(listed[0] if listed else ()), [tuple(row.values()) for row in listed])
 
 
 def tables(figures: Figures) -> list[Table]:
-    """All tables that have rows: codes, severities, suggestions, then each way of grouping that the log
-    knows."""
+    """Returns the tables with rows: codes, severities, suggestions, then each dimension that the log has."""
     dimensions = [d for d in DIMENSIONS if set(figures.groups[d]) - {None}]
-    made = [_codes(figures), _severities(figures), _suggestions(figures)]
-    return [each for each in (*made, *(_groups(figures, d) for d in dimensions)) if each.rows]
+    listed = [_codes(figures), _severities(figures), _suggestions(figures)]
+    return [each for each in (*listed, *(_groups(figures, d) for d in dimensions)) if each.rows]
 
 
 def _score_figure(score: ReviewedScore) -> Figure:
     return Figure(score.n, score.value, score.low, score.high)
-
-
-def _title(code: str, taxonomy: Taxonomy) -> str:
-    return f"{code} {taxonomy.codes[code].name.en}" if code in taxonomy.codes else code
 
 
 def _codes(figures: Figures) -> Table:
@@ -252,7 +245,7 @@ def _codes(figures: Figures) -> Table:
         counts = figures.codes[code]
         n, is_rated = counts.severities.total(), counts.dialogues >= LEAST
         rows.append({
-            "Code": _title(code, figures.taxonomy),
+            "Code": title(code, figures.taxonomy),
             **{severity: counts.severities[severity] for severity in SEVERITIES},
             "Findings": n,
             "Dialogues with one": counts.flagged,
@@ -290,7 +283,7 @@ def _suggestions(figures: Figures) -> Table:
         "other figure of this report."
     )
     rows: Iterable[dict[str, Cell]] = (
-        {"Code": _title(code, figures.taxonomy), "Suggestions": by.total(), "Demoted by": format_causes(by)}
+        {"Code": title(code, figures.taxonomy), "Suggestions": by.total(), "Demoted by": format_causes(by)}
         for code, by in sorted(figures.tally.suggestions.items())
     )
     return Table.of("Suggestions", note, rows)
@@ -327,7 +320,7 @@ def _groups(figures: Figures, dimension: str) -> Table:
 
 
 def per_100(k: int, n: int) -> Figure:
-    """A share per 100 with its interval; without a value where that is too wide."""
+    """Returns a share per 100 with its interval; without a value if that is too wide."""
     figure = proportion(k, n)
     if figure.value is None or figure.low is None or figure.high is None:
         return figure
@@ -339,7 +332,7 @@ def _rate(n: int, turns: int) -> float | None:
 
 
 def headline(figures: Figures) -> list[tuple[str, Cell]]:
-    """The figures at the top, each with its label."""
+    """Returns the main figures with their labels."""
     whole = figures.whole
     rate = _rate(whole.findings.total(), whole.turns) if whole.judged >= LEAST else None
     reviewed = [("Reviewed score", _score_figure(whole.reviewed))] if figures.scores else []
@@ -356,7 +349,7 @@ def headline(figures: Figures) -> list[tuple[str, Cell]]:
 
 
 def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
-    """What these figures do not cover, a line each."""
+    """Returns the limits of the figures, one line each."""
     reading = manifest.get("reading", {})
     options = manifest.get("work", {}).get("options", {})
     lines = [
@@ -419,7 +412,7 @@ def _describe_scores(score: ReviewedScore) -> str:
 
 
 def _judge_limits(judge: Mapping[str, Any]) -> list[str]:
-    """What an LLM was asked beside the release, from the manifest's `judge`, and where it said nothing."""
+    """Returns lines on the questions to the judge, and the missing answers, by the manifest's `judge`."""
     questions = judge["questions"]
     kinds = (
         ("unasked", "left unasked by the budget"),

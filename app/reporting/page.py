@@ -1,8 +1,8 @@
-"""The report as one HTML page: what matters first, every finding in a list that can be filtered, tables with
-a bar for each share, limits.
+"""The report as one HTML page: main figures, a list of findings with filters, tables with a bar for each
+share, limits.
 
-Nothing comes from elsewhere, every text is escaped (``page.html.jinja``), and the one script is ours
-(`filter.js`); without scripts, and on paper, the whole list is shown.
+The page loads nothing, every text is escaped (``page.html.jinja``), and the only script is `filter.js`;
+without scripts, and in print, the whole list is displayed.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from dialint.labeling.raters.estimates import Figure
 
 SCRIPT = Path(__file__).with_name("filter.js")
 Excerpts = Mapping[tuple[str, int, int, str], Excerpt]
-"""The words around a listed finding or suggestion, by its `place`."""
+"""The turns around a listed finding or suggestion, by its `place`."""
 MAX_ROWS = 300
-"""Rows of a table on the page; the workbook has all."""
+"""Most rows of a table on the page; the workbook has all."""
 ABSENT = Markup('<span class="off">–</span>')
 
 
 def page(
     figures: Figures, name: str, manifest: Mapping[str, Any], excerpts: Excerpts, *, with_text: bool = True
 ) -> str:
-    """The page. `name` is the file's; findings without `excerpts` are quoted, and without `with_text` no word
-    of a dialogue is shown."""
+    """Renders the page. `name` is that of the verdicts' file; findings without an excerpt are quoted; without
+    `with_text` the page has no text of a dialogue."""
     listed = figures.findings
-    found = {each.finding.severity for each in listed}
+    severities = {each.finding.severity for each in listed}
     agents = sorted({each.verdict.agent for each in listed if each.verdict.agent is not None})
     codes = sorted({each.finding.code for each in listed})
     date, release = str(manifest.get("ended_at", ""))[:10], manifest.get("work", {}).get("release", {})
@@ -56,7 +56,7 @@ def page(
         "limits": limits(figures, manifest), "headline": headline(figures), "excerpts": excerpts,
         "with_text": with_text, "findings": listed, "suggestions": figures.suggestions,
         "n_findings": sum(by.total() for by in figures.tally.findings.values()),
-        "severities": {each: each for each in SEVERITIES if each in found},
+        "severities": {each: each for each in SEVERITIES if each in severities},
         "codes": {each: title(each, figures.taxonomy) for each in codes},
         "agents": {each: each for each in agents},
         "tables": [_without_zeros(each) for each in tables(figures)], "MAX_ROWS": MAX_ROWS,
@@ -67,15 +67,14 @@ def page(
 
 
 def _without_zeros(content: Table) -> Table:
-    """The table without its columns in which nothing but 0 stands and, by code and severity, without the rows
-    of what was not found; a note names these."""
+    """Drops columns of zeros and, by code and severity, rows without a finding, which the note then lists."""
     rows, note = content.rows, content.note
     if content.title in ("By code", "By severity"):
         counted = content.headings.index("Findings")
         rows = [row for row in rows if row[counted]]
         absent = [str(row[0]).split(" ", maxsplit=1)[0] for row in content.rows if not row[counted]]
         note += f" Looked for and not found: {' '.join(absent)}." if absent else ""
-    kept = [
+    columns = [
         column
         for column in range(len(content.headings))
         if column == 0 or any(row[column] not in (0, None) for row in rows)
@@ -83,8 +82,8 @@ def _without_zeros(content: Table) -> Table:
     return Table(
         content.title,
         note,
-        tuple(content.headings[column] for column in kept),
-        [tuple(row[column] for column in kept) for row in rows],
+        tuple(content.headings[column] for column in columns),
+        [tuple(row[column] for column in columns) for row in rows],
     )
 
 

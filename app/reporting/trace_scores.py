@@ -1,9 +1,9 @@
-"""Findings as scores of the traces that they are in, for Langfuse and Phoenix: one request's body a line.
+"""Findings as scores of traces, for Langfuse and Phoenix: the body of one request a line.
 
-A finding goes to the span whose answer is its turn: the first span of the conversation that has the turn's
-text. In logs without spans (exports of Langfuse) it goes to the trace, or the session, whose id the dialogue
-has. Ids follow from dialogue, code and place, so that a second upload replaces the first; the score of a
-finding that is found no more stays. Nothing is sent: bodies are files that curl uploads.
+A finding belongs to the span that produced its turn: the first span of the conversation with the turn's text.
+In logs without spans (exports of Langfuse) it belongs to the trace, or the session, with the dialogue's id.
+Ids are hashes of dialogue, code and location, so that a second upload replaces the first; scores of findings
+that no longer exist stay. Nothing is sent: the bodies are to be uploaded by curl.
 
 Sources: https://api.reference.langfuse.com (POST /api/public/scores);
 https://arize.com/docs/phoenix/sdk-api-reference (POST /v1/span_annotations).
@@ -31,7 +31,7 @@ Target = Literal["langfuse", "phoenix"]
 
 
 class Place(NamedTuple):
-    """Where a turn stands: a trace and a span; without a span a trace, or a session, of a dialogue's id."""
+    """The trace and span of a turn; without a span, the trace or session of a dialogue."""
 
     trace: str
     span: str | None = None
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 
 def list_bodies(verdicts: Path, logs: Sequence[str], target: Target) -> Iterator[dict[str, Any] | None]:
-    """The bodies of the requests, in the order of the verdicts; None for a finding without a place.
+    """Yields the bodies of the requests, in the order of the verdicts; None for a finding without a trace.
 
     Raises:
         OutputRefused, InputRefused, TooManyBad: as `read_verdicts` and `read`.
@@ -61,14 +61,14 @@ def list_bodies(verdicts: Path, logs: Sequence[str], target: Target) -> Iterator
 
 
 def find_spans(logs: Sequence[Source]) -> tuple[Mapping[tuple[str, str], Place], frozenset[str]]:
-    """The span of each answer, by conversation and text, and the ids of sessions of Langfuse."""
+    """Returns the span of each bot turn, by conversation and text, and the ids of sessions of Langfuse."""
     starts: dict[tuple[str, str], str] = {}
     places: dict[tuple[str, str], Place] = {}
     sessions: set[str] = set()
     for source in logs:
         for record in _records(b"".join(blocks(source, ReadConfig()))):
             sessions.update(str(record[key]) for key in ("sessionId", "session_id") if record.get(key))
-            with suppress(BadRecord):  # the reader of the log has rejected it
+            with suppress(BadRecord):  # rejected by the reader of the log
                 for name, part in traces.parts(record, ""):
                     for message in part.get("messages", ()):
                         key, start = (name, message["text"].strip()), part["start"] or ""
@@ -79,7 +79,7 @@ def find_spans(logs: Sequence[Source]) -> tuple[Mapping[tuple[str, str], Place],
 
 
 def _records(content: bytes) -> Iterator[dict[str, Any]]:
-    """The objects of a document, of its list or its ``data``, or one a line."""
+    """Yields the objects of a JSON document, of its list or its ``data``, or of JSON lines."""
     try:
         whole = [json.loads(content)]
     except ValueError:

@@ -1,6 +1,6 @@
 """The report as a workbook: the page's tables, a sheet with every finding and one with every suggestion.
 
-No cell acts.
+No cell is a formula or a link.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dialint.labeling.raters.estimates import Figure
 
 MAX_ROWS = 1_048_575
 MAX_TEXT = 32_000
-"""What a sheet and a cell hold, in rows below the headings and in characters."""
+"""Most rows of a sheet below the headings, and most characters of a cell."""
 FINDING_COLUMNS = (
     "Dialogue", "Agent", "Team", "Channel", "Started at", "Turn", "Code", "Severity", "Probability", "Quote",
     "Reason",
@@ -42,8 +42,8 @@ def write_workbook(
     *,
     with_text: bool,
 ) -> int:
-    """Write the workbook into `out`, findings and suggestions on a sheet each, a row at a time; how many of
-    them it has no room for. `verdicts` reads them anew each time."""
+    """Writes the workbook to `out`, findings and suggestions on a sheet each, row by row. Returns how many of
+    them exceed `MAX_ROWS`. `verdicts` is called once for each sheet."""
     import xlsxwriter
 
     options = {

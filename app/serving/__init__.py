@@ -1,1 +1,1 @@
-"""Model servers: the command of vLLM's server, its process, and a client that asks and changes it."""
+"""Servers: the HTTP API, and vLLM's server of a judge: its command, and a client."""

@@ -1,16 +1,16 @@
 """The HTTP API: `dialint score` for programs, one dialogue, many, a growing one, or a file in the background.
 
     POST   /v1/score           dialogues in, one verdict a line out, in their order
-    POST   /v1/turns           a dialogue so far in, what is new in its verdict out
+    POST   /v1/turns           a dialogue so far in, new findings of its verdict out
     POST   /v1/jobs            a log of any size, scored by `dialint score` after the jobs before it
-    GET    /v1/jobs/ID         where the job stands; DELETE removes it with its log
+    GET    /v1/jobs/ID         state of a job; DELETE removes it with its log
     GET    /v1/jobs/ID/files/NAME       verdicts.jsonl and the other outputs of a job that is done
     GET    /v1/codes           the taxonomy, and what the release covers
     GET    /health, /ready, /metrics, /openapi.json
 
-A body is a log as `dialint score` reads it, and gets the verdicts that it would get there. Dialogues are
-judged in processes of their own, so that one that takes too long or too much memory fails alone. Nothing is
-kept of them but the logs of jobs. TLS is left to a proxy.
+A body is a log as `dialint score` reads it, and gets the same verdicts. Dialogues are scored in child
+processes, so that one that takes too long or too much memory fails alone. Nothing is stored except the logs
+of jobs. TLS is left to a proxy.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ from dialint.detector.verdict_files import verdict_line
 from dialint.detector.watchdog import WatchedDetector
 
 CHUNK_SIZE = 32
-"""Dialogues after which a long request lets others judge."""
+"""Dialogues of a long request after which other requests are served."""
 DRAIN_S = 60
-"""Time that running requests get when the server stops."""
+"""Seconds for running requests to end when the server stops."""
 MB = 1_000_000
 TELEMETRY: TelemetryConfig = {
     "auto_configure": False, "logs": False, "metrics": False, "operation_spans": False,
 }  # fmt: skip
-"""FastAPI traces requests, no more: its log has the texts of errors."""
+"""FastAPI traces requests only: its logs have the texts of errors."""
 NDJSON = "application/x-ndjson"
 _ROLE, _TEXT = {"enum": list(get_args(Role))}, {"type": "string"}
 _TURN = {"type": "object", "required": ["role", "text"], "properties": {"role": _ROLE, "text": _TEXT}}
@@ -122,49 +122,48 @@ def _body_schema(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class Judge:
-    """A detector and the one thread that may use it, and that starts its process: the system ends the process
-    with that thread."""
+class DetectorThread:
+    """A detector, and the thread that uses it and starts its process, which ends with that thread."""
 
     def __init__(self, config: ApiConfig, threads: int) -> None:
-        self._thread = ThreadPoolExecutor(1, "judge")
+        self._thread = ThreadPoolExecutor(1, "detector")
         self._config = config
         self.detector: Detector = self._thread.submit(self._load, threads).result()
 
     def _load(self, threads: int) -> Detector:
-        what = resolve_scan(ScoreConfig(detector=replace(self._config.detector, threads=threads))).detector
+        config = resolve_scan(ScoreConfig(detector=replace(self._config.detector, threads=threads))).detector
         if not self._config.watch.dialogue_seconds:
-            return load_rollout(what)
-        return WatchedDetector(what, self._config.watch, lambda line: write_log(message=line)).ready()
+            return load_rollout(config)
+        return WatchedDetector(config, self._config.watch, lambda line: write_log(message=line)).ready()
 
     def verdicts(
         self, dialogues: Sequence[Dialogue], log: LogProfile, all_probabilities: bool
     ) -> tuple[list[Verdict], dict[str, Any]]:
-        """The verdicts in order, and what they cost, as in a manifest. A dialogue on which the detector has a
-        defect gets a failed one."""
+        """Returns the verdicts in order, and their cost, as in a manifest. A dialogue that meets a defect of
+        the detector gets a failed verdict."""
 
-        def judge(detector: Detector, part: Sequence[Dialogue]) -> list[Verdict]:
+        def score(detector: Detector, part: Sequence[Dialogue]) -> list[Verdict]:
             try:
                 return detector.verdicts(part, all_probabilities=all_probabilities)
             except DialintError:
                 raise
-            except Exception as error:  # noqa: BLE001  a client must not get an error for its neighbour's dialogue
+            except Exception as error:  # noqa: BLE001  a defect must not fail the other dialogues
                 if len(part) > 1:
-                    return [verdict for each in part for verdict in judge(detector, [each])]
+                    return [verdict for each in part for verdict in score(detector, [each])]
                 write_log(message="E_INTERNAL", defect=describe_defect(error))
                 failed = failed_verdict(part[0], self.detector.release, self.detector.taxonomy.version)
                 return [failed.model_copy(update={"failure": "E_INTERNAL"})]
 
-        def judge_all() -> tuple[list[Verdict], dict[str, Any]]:
+        def score_all() -> tuple[list[Verdict], dict[str, Any]]:
             detector = self.detector.with_log(log)
             monitor, before = detector.monitor, dict(detector.monitor.seconds)
             n_tokens = monitor.tokens
             with trace_scoring(len(dialogues), monitor):
-                verdicts = judge(detector, dialogues)
+                verdicts = score(detector, dialogues)
             seconds = {stage: value - before.get(stage, 0.0) for stage, value in monitor.seconds.items()}
             return verdicts, {"seconds": seconds, "tokens_scanned": monitor.tokens - n_tokens}
 
-        return self._thread.submit(copy_context().run, judge_all).result()
+        return self._thread.submit(copy_context().run, score_all).result()
 
     def close(self) -> None:
         if isinstance(self.detector, WatchedDetector):
@@ -173,16 +172,16 @@ class Judge:
 
 
 class Api:
-    """What the routes share: judges, keys, jobs, counts."""
+    """State shared by the routes: detectors, keys, jobs, metrics."""
 
     def __init__(self, config: ApiConfig, jobs: Path) -> None:
         self.config, self.keys, self.jobs = config, KeyRing(keys_path(config.keys)), jobs
         threads = 1 if config.workers > 1 else config.detector.threads
-        self.judges = [Judge(config, threads) for _ in range(config.workers)]
-        detector = self.judges[0].detector
+        self.workers = [DetectorThread(config, threads) for _ in range(config.workers)]
+        detector = self.workers[0].detector
         self.facts, self.taxonomy = DetectorFacts.of(detector), detector.taxonomy
-        self._free: queue.Queue[Judge] = queue.Queue()
-        for each in self.judges:
+        self._free: queue.Queue[DetectorThread] = queue.Queue()
+        for each in self.workers:
             self._free.put(each)
         self._creating = Lock()
         self.webhooks: WebhookSender | None = None
@@ -190,10 +189,10 @@ class Api:
         self.metrics = ApiMetrics(detector, jobs)
 
     def read(self, body: bytes) -> list[Loaded | Reject]:
-        """The records of a body in order.
+        """Returns the records of a body in order.
 
         Raises:
-            InputRefused: it is no log, or no record of it can be used.
+            InputRefused: it is no log, or all records are rejected.
         """
         config = replace(self.config.read, max_bad=1.0, max_expanded_bytes=10 * self.config.max_body_mb * MB)
 
@@ -220,12 +219,12 @@ class Api:
     def verdicts(
         self, dialogues: Sequence[Dialogue], log: LogProfile, *, all_probabilities: bool = False
     ) -> list[Verdict]:
-        """The verdicts of dialogues of a log, as `dialint score` writes them."""
-        judge = self._free.get()
+        """Returns the verdicts of dialogues of a log, as `dialint score` writes them."""
+        worker = self._free.get()
         try:
-            raw, cost = judge.verdicts(dialogues, log, all_probabilities)
+            raw, cost = worker.verdicts(dialogues, log, all_probabilities)
         finally:
-            self._free.put(judge)
+            self._free.put(worker)
         taxonomy, needs_policy = self.taxonomy, bool(self.config.detector.policy)
         verdicts, tally = [], Tally()
         for verdict, dialogue in zip(raw, dialogues, strict=True):
@@ -238,13 +237,13 @@ class Api:
     def create_job(
         self, account: str, name: str, file: IO[bytes], options: ScoreOptions, request: str
     ) -> Job:
-        """Start a job; the one that is there where the same `request` of this account has made it."""
+        """Starts a job, or returns the existing one of the same `request` of this account."""
         job_id = hashlib.sha256(f"{account}\0{request}".encode()).hexdigest()[:16]
         with self._creating:
             try:
                 job = load_job(job_id, self.jobs)
             except ConfigError:
-                shutil.rmtree(self.jobs / job_id, ignore_errors=True)  # of a server that was killed at it
+                shutil.rmtree(self.jobs / job_id, ignore_errors=True)  # of a killed server
                 job = create_job(self.jobs / job_id, account, name, file)
             if job.state == "new":
                 job.update(options=options, webhook="waiting" if self.config.webhook else None)
@@ -252,7 +251,7 @@ class Api:
         return job
 
     def start_job(self, job: Job) -> None:
-        """Score a job in the background; its end is counted and announced."""
+        """Scores a job in the background; at its end it is counted, and a webhook sent."""
         job.start(self._end_job)
 
     def _end_job(self, job: Job) -> None:
@@ -264,7 +263,7 @@ class Api:
     def close(self) -> None:
         if self.webhooks is not None:
             self.webhooks.close()
-        for each in self.judges:
+        for each in self.workers:
             each.close()
 
 
@@ -274,7 +273,7 @@ def _api(request: Request) -> Api:
 
 
 def note_route(request: Request) -> None:
-    """Names the route in the log: the path of a request may hold anything."""
+    """Sets the route for the log, as the path of a request may contain any text."""
     request.scope["state"]["route"] = getattr(request.scope.get("route"), "path", "")
 
 
@@ -283,10 +282,10 @@ async def require_key(
     required: SecurityScopes,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False))],
 ) -> Key:
-    """The key of the request.
+    """Returns the key of the request.
 
     Raises:
-        ConfigError: E_KEY, it has none of ours; E_SCOPE, the key may not do this.
+        ConfigError: E_KEY, it has no valid key; E_SCOPE, the key lacks a scope.
     """
     if credentials is None:
         raise ConfigError("E_KEY", "Authorization: Bearer KEY is missing")
@@ -298,7 +297,7 @@ async def require_key(
 
 
 async def read_body(request: Request) -> bytes:
-    """The body of a request, within the limits."""
+    """Returns the body of a request, within the limits."""
     return b"".join([part async for part in iterate_body(request, _api(request).config.max_body_mb * MB)])
 
 
@@ -344,28 +343,28 @@ def turns(request: Request, _: Scorer, body: Body) -> TurnsResponse:
     and `known` as it came with the response before."""
     api = _api(request)
     try:
-        asked = TurnsRequest.model_validate_json(body)
+        content = TurnsRequest.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise InputRefused(
             "E_TYPE", f"{'.'.join(map(str, first['loc'][:3]))[:100]}: {first['type']}"
         ) from None
-    records = api.read(json.dumps(asked.dialogue).encode())
+    records = api.read(json.dumps(content.dialogue).encode())
     if len(records) != 1 or not isinstance(records[0], Loaded):
         raise InputRefused("E_RECORD", "expected one dialogue")
     [verdict] = api.verdicts([records[0].dialogue], api.profile(records))
-    known, names = set(asked.known), dict[str, None]()
+    previous, names = set(content.known), dict[str, None]()
     new: dict[str, list[Any]] = {"findings": [], "suggestions": []}
-    for kind, fresh in new.items():
+    for kind, listed in new.items():
         seen: Counter[str] = Counter()
         for finding in getattr(verdict, kind):
             place = f"{kind[0]}:{finding.code}:{finding.turn}:{finding.start}"
             seen[place] += 1
             names[name := f"{place}:{seen[place]}"] = None
-            if name not in known:
-                fresh.append(finding)
-    withdrawn = tuple(name for name in asked.known if name not in names)
-    changed = verdict.model_copy(update={kind: tuple(fresh) for kind, fresh in new.items()})
+            if name not in previous:
+                listed.append(finding)
+    withdrawn = tuple(name for name in content.known if name not in names)
+    changed = verdict.model_copy(update={kind: tuple(listed) for kind, listed in new.items()})
     return TurnsResponse(verdict=changed, known=tuple(names), withdrawn=withdrawn)
 
 
@@ -397,8 +396,8 @@ async def start_job(
         file.seek(0)
         arguments = score_arguments(api.config)
         options = ScoreOptions(all_probabilities=all_probabilities, arguments=arguments)
-        made_by = idempotency_key or secrets.token_hex(16)
-        return _describe_job(api.create_job(key.name, name, file, options, made_by))
+        request_key = idempotency_key or secrets.token_hex(16)
+        return _describe_job(api.create_job(key.name, name, file, options, request_key))
 
     try:
         with tempfile.TemporaryFile(dir=api.jobs) as file:
@@ -468,7 +467,7 @@ def _describe_job(job: Job) -> JobResponse:
 
 
 def score_arguments(config: ApiConfig) -> tuple[str, ...]:
-    """The options of `dialint score` that are not at their defaults, for jobs."""
+    """Returns the command-line options of `dialint score` for jobs, those that differ from their defaults."""
     arguments = []
     for group in (config.read, config.detector, config.watch):
         for option in fields(group):
@@ -483,10 +482,10 @@ def score_arguments(config: ApiConfig) -> tuple[str, ...]:
 
 
 def create_app(config: ApiConfig) -> FastAPI:
-    """The ASGI application. It loads the release, and starts the jobs that an earlier server has left.
+    """Returns the ASGI application. Loads the release, and resumes the jobs of an earlier server.
 
     Raises:
-        UserError: an option or the release is wrong; E_LOCKED, another server runs the jobs of the folder.
+        UserError: an option or the release is invalid; E_LOCKED, another server runs the jobs of the folder.
         WorldError: E_WRITE, the folder of jobs cannot be made.
     """
     start_tracing()
@@ -506,7 +505,7 @@ def create_app(config: ApiConfig) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = config.max_requests + 8
-        for path in folder.glob("*/"):  # what a killed server was about to make or to delete
+        for path in folder.glob("*/"):  # unfinished creations and deletions of a killed server
             if re.fullmatch("[0-9a-f]{16}", path.name) and not (path / "job.json").exists():
                 shutil.rmtree(path, ignore_errors=True)
         for job in reversed(list_jobs(folder)):
@@ -532,7 +531,7 @@ def create_app(config: ApiConfig) -> FastAPI:
 
 
 def serve(config: ApiConfig) -> int:
-    """Serve until a signal comes; what is running is finished first. Returns 130 after Ctrl-C.
+    """Serves until a signal, then finishes running requests. Returns 130 after Ctrl-C.
 
     Raises:
         ConfigError: E_KEY, there is no key; what `create_app` and `check_port` raise.
@@ -551,12 +550,12 @@ def serve(config: ApiConfig) -> int:
     app.state.api.is_draining = lambda: server.should_exit
     stopped: list[int] = []
 
-    def stop(number: int, _: object) -> None:  # uvicorn raises the signal again when it has ended
+    def stop(number: int, _: object) -> None:  # uvicorn re-raises the signal at its end
         stopped.append(number)
         server.should_exit = True
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    write_log(message="listening", host=config.host, port=config.port, workers=len(app.state.api.judges))
+    write_log(message="listening", host=config.host, port=config.port, workers=len(app.state.api.workers))
     server.run()
     return 130 if signal.SIGINT in stopped else 0

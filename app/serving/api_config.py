@@ -51,10 +51,10 @@ class ApiConfig:
     DIALINT_WEBHOOK_SECRET."""
 
     read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
-    """How dialogues are read."""
+    """Options of reading."""
 
     detector: Annotated[DetectorConfig, Parameter(name="*")] = field(default_factory=DetectorConfig)
-    """What scores them."""
+    """Options of the detector."""
 
     watch: Annotated[WatchConfig, Parameter(name="*")] = field(default_factory=WatchConfig)
-    """The limit of time for one dialogue."""
+    """Limits of one dialogue."""

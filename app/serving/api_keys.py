@@ -1,8 +1,8 @@
-"""Keys of the HTTP API: a file, ``$DIALINT_HOME/api-keys.json``, for its owner only, that `dialint serve key`
-writes.
+"""Keys of the HTTP API, in a file written by `dialint serve key`, ``$DIALINT_HOME/api-keys.json`` (mode
+0600).
 
-A key is shown once, when it is made; the file has its SHA-256, as 256 random bits need no slow hash. A
-running server reads the file again when it changes.
+A key is printed once, when it is created; the file has its SHA-256, as 256 random bits need no slow hash. A
+running server reloads the file when it changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PREFIX = "dialint_"
 
 
 class Key(Record):
-    """A key of a program, which it opens the API with."""
+    """A key with which a program may use the API."""
 
     name: str
     sha256: str
@@ -42,7 +42,7 @@ def keys_path(path: Path | None) -> Path:
 
 
 def read_keys(path: Path) -> tuple[Key, ...]:
-    """Return the keys of the file; none if it is not there.
+    """Return the keys of the file; none if it does not exist.
 
     Raises:
         ConfigError: E_KEY, the file cannot be read.
@@ -56,10 +56,10 @@ def read_keys(path: Path) -> tuple[Key, ...]:
 
 
 def create_key(path: Path, name: str, scopes: Collection[Scope], days: float) -> str:
-    """Make a key, in place of one of the same name, and return it.
+    """Create a key, replace one of the same name, and return the secret.
 
     Raises:
-        ConfigError: E_OPTION, it has no name, or may do nothing; E_KEY, the file cannot be read.
+        ConfigError: E_OPTION, it has no name or no scope; E_KEY, the file cannot be read.
     """
     if not name.strip() or not scopes:
         raise ConfigError("E_OPTION", "a key needs a name, and a scope")
@@ -91,7 +91,7 @@ class KeyRing:
     def find(self, secret: str) -> Key:
         """
         Raises:
-            ConfigError: E_KEY, the key is none of ours, or expired.
+            ConfigError: E_KEY, the key is unknown or expired.
             WorldError: E_READ, the file cannot be read.
         """
         try:

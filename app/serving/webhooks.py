@@ -1,13 +1,13 @@
-"""Webhooks: a POST to the operator's URL when a job of the HTTP API is done or failed, until it is taken (a
-status of 2xx). Headers as of Standard Webhooks (standardwebhooks.com):
+"""Webhooks: a POST to the operator's URL when a job of the HTTP API is done or failed, repeated until the
+status is 2xx. Headers as of Standard Webhooks (standardwebhooks.com):
 
-    webhook-id: JOB_done              the same at every try, so that a receiver can drop repeats
-    webhook-timestamp: 1790000000     seconds, of this try
+    webhook-id: JOB_done              the same at every attempt, so that a receiver can drop repeats
+    webhook-timestamp: 1790000000     seconds, of this attempt
     webhook-signature: v1,BASE64      HMAC-SHA256 of ID.TIMESTAMP.BODY by the secret
 
-What is to be sent stands in the folders of the jobs (`JobRecord.webhook`), so a server that was killed sends
-it after its next start. The body has numbers and no text of a log, nor its name. No redirect is followed and
-no proxy is used.
+Pending webhooks are in the folders of the jobs (`JobRecord.webhook`), so a killed server sends them after its
+next start. The body has numbers, no text of a log, and not its name. No redirect is followed and no proxy is
+used.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ SECRET_VARIABLE = "DIALINT_WEBHOOK_SECRET"
 PREFIX = "whsec_"
 TIMEOUT_S = 15.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 1800.0
-"""Between tries; each wait is twice the one before."""
+"""Waits between attempts, which double."""
 GIVE_UP_S = 3 * 86400.0
-"""After the end of a job."""
+"""Time from the end of a job after which its webhook is dropped."""
 
 
 @dataclass(frozen=True)
 class Receiver:
-    """Where webhooks go, and the secret that signs them."""
+    """The URL of webhooks, and the secret that signs them."""
 
     url: str
     secret: bytes
@@ -53,7 +53,7 @@ class Receiver:
     def of(cls, url: str, secret_file: Path | None) -> Receiver:
         """
         Raises:
-            ConfigError: E_OPTION, no URL or secret that can be used.
+            ConfigError: E_OPTION, an invalid URL or secret.
         """
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
@@ -78,7 +78,7 @@ class Receiver:
 
 
 def describe_end(job: Job) -> dict[str, Any]:
-    """Return the body about a job that is done or failed, the same at every call."""
+    """Return the body for a finished or failed job, the same at every call."""
     data: dict[str, Any] = {"job_id": job.id, "state": job.state, "url": f"/v1/jobs/{job.id}"}
     if job.state == "done":
         counts = job.manifest["counts"]
@@ -99,8 +99,8 @@ def _ended_s(job: Job) -> float:
 
 
 class WebhookSender:
-    """Sends what waits in the folder of jobs, in a thread. `note` is told of each try: delivered, failed, or
-    dropped after `GIVE_UP_S`."""
+    """Sends the pending webhooks of a folder of jobs in a thread. `note` is called with the outcome of each
+    attempt: delivered, failed, or dropped after `GIVE_UP_S`."""
 
     def __init__(self, receiver: Receiver, jobs: Path, note: Callable[[str], None]) -> None:
         self._receiver, self._jobs, self._note = receiver, jobs, note
@@ -109,11 +109,11 @@ class WebhookSender:
         self._thread.start()
 
     def wake(self) -> None:
-        """Look at once what is to be sent."""
+        """Send pending webhooks now."""
         self._wake.set()
 
     def close(self) -> None:
-        """Stop after the try that runs; the rest is sent by the next server."""
+        """Stop after the running attempt; the next server sends the rest."""
         self._is_closed = True
         self._wake.set()
         self._thread.join(TIMEOUT_S)
@@ -128,7 +128,7 @@ class WebhookSender:
                 self._wake.wait(wait_s if n_failed else None)
 
     def _send_all(self, client: httpx2.Client) -> bool:
-        """Try each that waits, until nobody answers. Returns whether none is left."""
+        """Attempt each pending webhook until there is no response. Returns whether none is left."""
         is_done = True
         for job in reversed(list_jobs(self._jobs)):
             if self._is_closed:
@@ -136,14 +136,14 @@ class WebhookSender:
             if job.record.webhook != "waiting" or job.state not in ("done", "failed"):
                 continue
             status: int | None = None
-            with suppress(OSError, ValueError, LookupError):  # somebody has removed the job
+            with suppress(OSError, ValueError, LookupError):  # the job was removed
                 status = self._post(client, job)
                 is_late = time.time() - _ended_s(job) > GIVE_UP_S
-                is_taken = status is not None and 200 <= status < 300
-                self._note("delivered" if is_taken else "dropped" if is_late else "failed")
-                if is_taken or is_late:
+                is_delivered = status is not None and 200 <= status < 300
+                self._note("delivered" if is_delivered else "dropped" if is_late else "failed")
+                if is_delivered or is_late:
                     with suppress(DialintError):
-                        job.update(webhook="delivered" if is_taken else "dropped")
+                        job.update(webhook="delivered" if is_delivered else "dropped")
                         continue
                 is_done = False
                 if status is None:
@@ -151,7 +151,7 @@ class WebhookSender:
         return is_done
 
     def _post(self, client: httpx2.Client, job: Job) -> int | None:
-        """Return the status of the answer, if there is one."""
+        """Return the status of the response, if there is one."""
         event_id, timestamp = f"{job.id}_{job.state}", int(time.time())
         body = json.dumps(describe_end(job)).encode()
         headers = {
