@@ -1,10 +1,10 @@
-"""Looks for known vulnerabilities of the pinned packages with pip-audit.
+"""Audits the pinned packages for known vulnerabilities with pip-audit.
 
     python runs/audit.py requirements.lock
 
-pip-audit calls a package that it could not look up "skipped" and still ends with "no known vulnerabilities
-found". This says how many packages were looked up, so that an index without vulnerability data is no clean
-result. Exit code 0: none found, or no data to be had, and says which; 1: vulnerabilities; 2: it failed.
+pip-audit skips packages that it could not look up and still reports "no known vulnerabilities found". This
+prints how many packages were audited, so that an index without vulnerability data is no clean result. Exit
+code 0: none found, or no data, as printed; 1: vulnerabilities; 2: pip-audit failed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def report(dependencies: list[dict[str, Any]]) -> tuple[list[str], int]:
-    """The lines to print and the exit code, of the `dependencies` in pip-audit's JSON."""
+    """Returns the lines to print and the exit code for the `dependencies` in pip-audit's JSON."""
     skipped = [each["name"] for each in dependencies if "skip_reason" in each]
     vulnerable = [each for each in dependencies if each.get("vulns")]
     lines = [
@@ -38,21 +38,10 @@ def report(dependencies: list[dict[str, Any]]) -> tuple[list[str], int]:
 
 
 def main(lock: str) -> int:
-    """Audit the pins in `lock`; the exit code."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip_audit",
-        "--requirement",
-        lock,
-        "--no-deps",
-        "--disable-pip",
-        "--format",
-        "json",
-    ]
-    done = subprocess.run(
-        [*command, "--progress-spinner", "off"], capture_output=True, text=True, check=False
-    )
+    """Audits the pins in `lock`; returns the exit code."""
+    command = [sys.executable, "-m", "pip_audit", "--requirement", lock, "--no-deps", "--disable-pip"]
+    command += ["--format", "json", "--progress-spinner", "off"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         dependencies = json.loads(done.stdout)["dependencies"]
     except (json.JSONDecodeError, KeyError):

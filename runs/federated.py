@@ -3,10 +3,11 @@
     python -m venv flower && flower/bin/pip install 'dialint[train]' 'flwr[simulation]==1.42.0'
     flower/bin/python runs/federated.py --examples a b c --codes L1 L2 T1
 
-In an environment of its own, as flwr pins other versions. Each party is a Flower client in a process, opens
-its folder of ``dialint data inject`` alone and sends adapters and heads masked by SecAgg+: the server learns
-their mean only. Beside it stand the same tokens in one place, and each party alone, all measured on the dev
-sets of all, which this script may read and no server would. Factors of LoRA are averaged one by one.
+Needs its own environment, as flwr pins other versions. Each party is a Flower client in a process, reads only
+its folder of ``dialint data inject`` and sends adapters and heads masked by SecAgg+: the server learns only
+their mean. Baselines: training on the pooled data with as many tokens, and each party alone. All are
+evaluated on the dev sets of all parties, to which a server would have no access. The factors of LoRA are
+averaged separately.
 
 Source: McMahan et al. 2017, FedAvg; Bell et al. 2020, SecAgg+.
 """
@@ -42,7 +43,7 @@ from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 DEV = 30
-"""Windows of each dev set that are measured on."""
+"""Windows of each dev set for the evaluation."""
 
 
 @command_options
@@ -75,9 +76,9 @@ class Party(NumPyClient):  # type: ignore[misc]
         )  # fmt: skip
         base, codes = load_base(self.config), list(self.options.codes)
         self.model = build_network(self.config, base, len(codes), "cpu")
-        read = [load_data(replace(self.config, examples=folder), base, codes) for folder in self.folders]
-        dev = [target for data in read for target in data.evaluation["dev"][:DEV]]
-        self.data = TrainData([target for data in read for target in data.train], {"dev": dev}, codes, "")
+        loaded = [load_data(replace(self.config, examples=folder), base, codes) for folder in self.folders]
+        dev = [target for data in loaded for target in data.evaluation["dev"][:DEV]]
+        self.data = TrainData([target for data in loaded for target in data.train], {"dev": dev}, codes, "")
         self.weights = ScanTrainer(self.config, self.model, self.data, "fp32").parameters
 
     def arrays(self) -> list[np.ndarray]:
@@ -104,7 +105,7 @@ class Party(NumPyClient):  # type: ignore[misc]
         return self.arrays(), 1, {}
 
     def measure(self) -> dict[str, float]:
-        """Loss and macro average precision on dev."""
+        """Returns loss and macro average precision on dev."""
         self.model.eval()
         dev = self.data.evaluation["dev"]
         with torch.no_grad():
@@ -115,7 +116,7 @@ class Party(NumPyClient):  # type: ignore[misc]
 
 
 def federate(options: FederatedOptions, first: list[np.ndarray]) -> list[np.ndarray]:
-    """The mean weights after all rounds."""
+    """Returns the mean weights after all rounds."""
     n_parties, means = len(options.examples), [first]
     server = ServerApp()
 
@@ -140,7 +141,7 @@ def federate(options: FederatedOptions, first: list[np.ndarray]) -> list[np.ndar
         "client_resources": {"num_cpus": 1},
     }
     run_simulation(server, client, n_parties, backend_config=resources)
-    if len(means) != options.rounds + 2:  # the first ones are measured too
+    if len(means) != options.rounds + 2:  # the initial weights are evaluated too
         raise RuntimeError("a round failed: see the log of Flower")
     return means[-1]
 

@@ -3,9 +3,9 @@
     python runs/record_readings.py http:http://127.0.0.1:8000/v1
     python runs/record_readings.py http:http://127.0.0.1:8000/v1 --out build/readings.jsonl
 
-To be run when a word of the prompt or of the taxonomy's definitions has changed. The judge sees what it sees
-at its first use: the masked sample without labels. A line of the file holds a dialogue's ``reading`` and, if
-there was one, its ``second_look``, as JSON.
+To be run after each change of the prompt or of the taxonomy's definitions. The judge reads the masked sample
+without labels, as at its first use. A line of the file is JSON with a dialogue's ``reading`` and, if there
+was one, its ``second_look``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ app = App(help="Record how a judge reads the sample.")
 
 
 class Recorder:
-    """Asks `engine` and keeps its answers by dialogue and kind of question."""
+    """A judge's engine that records its answers by dialogue and kind of question."""
 
     def __init__(self, engine: JudgeEngine) -> None:
         self._engine = engine

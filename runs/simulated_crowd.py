@@ -1,15 +1,14 @@
-"""Makes a label store that simulated labelers and reviewers have worked on.
+"""Creates a label store with the work of simulated labelers and reviewers.
 
     python runs/simulated_crowd.py --examples examples.jsonl --limit 1000 --out build/crowd
     python runs/simulated_crowd.py --dialogues LOG --labels LABELS --out build/crowd
 
-For trying `dialint label aggregate`, `dialint export dataset` and what follows without people: nothing that
-is measured on these annotations is a claim about people. Reads examples, as of ``dialint data inject``, or a
-log with labels. Dialogues go into the store without their labels, with the verdicts of a release; labelers
-annotate blindly in one project, reviewers correct the verdicts in another, through the store's own accounts,
-projects, tasks and leases. All accounts, projects and the manifest are called simulated. Writes
-``store.sqlite``, which later commands may go on writing to, and last the manifest, with the skill of each
-person.
+For trying `dialint label aggregate`, `dialint export dataset` and later stages without people; no figure on
+these annotations is a claim about people. Reads examples, such as those of ``dialint data inject``, or a log
+with labels. Dialogues are imported without their labels, with the verdicts of a release; labelers annotate
+blindly in one project, reviewers correct the verdicts in another, through the store's accounts, projects,
+tasks and leases. All accounts, projects and the manifest are called simulated. Writes ``store.sqlite``, which
+later commands may modify, and last the manifest, with the skill of each person.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ LABELS, REVIEWS = "simulated-labels", "simulated-reviews"
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CrowdConfig:
-    """Which dialogues are annotated, and by how many people."""
+    """Options of the simulated crowd."""
 
     out: Path
     """Folder for the store; must not hold a finished one."""
@@ -93,7 +92,7 @@ class CrowdConfig:
 
 
 def make_crowd(config: CrowdConfig) -> None:
-    """Make a label store that simulated people have worked on."""
+    """Creates a label store with the work of simulated people."""
     manifest, path = config.out / MANIFEST, config.out / STORE
     if manifest.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished store already; name another folder")
@@ -122,15 +121,22 @@ def make_crowd(config: CrowdConfig) -> None:
 
 
 def sample_examples(config: CrowdConfig) -> list[Example]:
-    """The examples to annotate, without metadata that would show where the errors are. Of a dialogue all
-    examples are sampled or none.
+    """Samples the examples to annotate, without metadata, which may reveal the errors. All examples of a
+    dialogue are sampled, or none.
 
     Raises:
         InputRefused: they cannot be read.
         ConfigError: there are none.
     """
+    if config.examples is not None:
+        path = config.examples / "train.jsonl" if config.examples.is_dir() else config.examples
+        read = read_records(path, Example, "E_EXAMPLE")
+    else:
+        assert config.labels is not None, "required without --examples"
+        assert config.dialogues is not None, "required with --labels"
+        read = iter(read_labelled_log(config.dialogues, config.labels))
     sources: dict[str, list[Example]] = {}
-    for example in _read_examples(config):
+    for example in read:
         if judged_turns(example.dialogue):
             bare = example.dialogue.model_copy(update={"metadata": {}})
             examples = sources.setdefault(example.dialogue.id.partition("~")[0], [])
@@ -146,20 +152,10 @@ def sample_examples(config: CrowdConfig) -> list[Example]:
     return sample
 
 
-def _read_examples(config: CrowdConfig) -> Iterator[Example]:
-    if config.examples is not None:
-        path = config.examples / "train.jsonl" if config.examples.is_dir() else config.examples
-        yield from read_records(path, Example, "E_EXAMPLE")
-        return
-    assert config.labels is not None, "named where --examples is not"
-    assert config.dialogues is not None, "named with --labels"
-    yield from read_labelled_log(config.dialogues, config.labels)
-
-
 class Skills(NamedTuple):
-    """Shapes of the Beta distributions of a group's skills. A question is one agent turn (or dialogue) and
-    one code: `sensitivity` is the share of true errors that a person annotates, `specificity` the share of
-    the other questions that the person leaves alone."""
+    """Parameters of the Beta distributions of a role's skills. A question is an agent turn (or a dialogue)
+    and a code: `sensitivity` is the probability to annotate a true error, `specificity` that of no annotation
+    where there is none."""
 
     sensitivity: tuple[float, float]
     specificity: tuple[float, float]
@@ -170,10 +166,10 @@ SKILLS: dict[AccountRole, Skills] = {
     "reviewer": Skills((18, 2), (4000, 2)),
 }
 KEEP_PROBABILITY = 0.7
-"""Probability that a reviewer leaves a displayed finding unchanged where it overlaps their own, and that the
-evidence of anybody is exact; else it begins or ends a word early or late."""
+"""Probability that a reviewer leaves a displayed finding unchanged if it overlaps their own, and that
+evidence is exact; otherwise it begins or ends a word early or late."""
 MAX_WORDS = 6
-"""Words of the evidence of a false positive."""
+"""Most words of the evidence of a false positive."""
 TrueLabels = Mapping[tuple[int, str], Label]
 """The errors of a dialogue, by turn and code."""
 
@@ -188,7 +184,7 @@ class Person:
 
     @classmethod
     def sample(cls, name: str, role: AccountRole, seed: int) -> Person:
-        """A person with the skills of a role, the same for the same name and seed."""
+        """Samples a person with the skills of a role, the same for the same name and seed."""
         rng = Random(f"{seed}/{name}")
         return cls(name, *(rng.betavariate(*shape) for shape in SKILLS[role]))
 
@@ -200,8 +196,8 @@ class Person:
         seed: int,
         seen: Verdict | None = None,
     ) -> tuple[Finding, ...]:
-        """This person's findings in `dialogue` for `codes`, the same for the same seed. `seen` is the verdict
-        displayed beside the dialogue, if any."""
+        """Returns this person's findings in `dialogue` for `codes`, the same for the same seed. `seen` is the
+        displayed verdict, if any."""
         rng = Random(f"{seed}/{self.name}/{dialogue.id}")
         displayed = {(finding.turn, finding.code): finding for finding in (seen.findings if seen else ())}
         findings = []
@@ -231,7 +227,7 @@ class Person:
         return tuple(findings)
 
     def answer_seconds(self, dialogue: Dialogue, seed: int) -> float:
-        """Seconds that this person needs for the dialogue: 30, and some 5 a turn."""
+        """Samples the seconds that this person needs for the dialogue: 30, and about 5 a turn."""
         rng = Random(f"{seed}/{self.name}/{dialogue.id}/seconds")
         return round(30 + 5 * len(dialogue.turns) * math.exp(rng.gauss(0, 0.4)), 1)
 
@@ -239,20 +235,20 @@ class Person:
 def _questions(
     dialogue: Dialogue, true_labels: TrueLabels, codes: Iterable[Code]
 ) -> Iterator[tuple[Turn, Code]]:
-    """Every agent turn and code. A code of the scope dialogue is one question: at its first error, else at
+    """Yields every agent turn and code. A code of scope dialogue is one question, at its first error, else at
     the last agent turn."""
     turns = {turn.index: turn for turn in dialogue.turns}
     judged = judged_turns(dialogue)
     for code in codes:
-        asked = judged
+        indices = judged
         if code.scope == "dialogue":
-            asked = (next((turn for turn in judged if (turn, code.code) in true_labels), judged[-1]),)
-        yield from ((turns[turn], code) for turn in asked)
+            indices = (next((turn for turn in judged if (turn, code.code) in true_labels), judged[-1]),)
+        yield from ((turns[index], code) for index in indices)
 
 
 def _sample_evidence(text: str, label: Label | None, rng: Random) -> tuple[int, int]:
-    """Offsets of the evidence: the label's span, the whole text if it has none or, for a false positive, some
-    words anywhere."""
+    """Samples the offsets of the evidence: the label's span, the whole text if it has none or, for a false
+    positive, random words."""
     words = [match.span() for match in re.finditer(r"\S+", text)]
     if label is None:
         first = rng.randrange(len(words))
@@ -270,23 +266,31 @@ def _sample_evidence(text: str, label: Label | None, rng: Random) -> tuple[int, 
 def simulate_annotations(
     store: Store, admin: str, examples: Sequence[Example], detector: Detector, config: CrowdConfig
 ) -> dict[str, Any]:
-    """Add the dialogues and verdicts to `store` as the account `admin`, and annotate them; a summary with the
-    skill and the number of answers of each person.
+    """Adds the dialogues and verdicts to `store` as the account `admin`, and annotates them. Returns a
+    summary with the skill and the number of answers of each person.
 
     Raises:
         NotAllowed: `admin` is not an administrator.
-        StoreRefused: there is a simulated crowd already.
+        StoreRefused: the store has a simulated crowd.
     """
     labelers = _create_accounts(store, admin, "labeler", config.labelers, config.seed)
     reviewers = _create_accounts(store, admin, "reviewer", config.reviewers, config.seed)
     verdicts = {verdict.dialogue_id: verdict for verdict in _add_dialogues(store, admin, examples, detector)}
-    labeled = {example.dialogue.id: (example.dialogue, _true_labels(example)) for example in examples}
+    labeled: dict[str, tuple[Dialogue, TrueLabels]] = {
+        each.dialogue.id: (
+            each.dialogue,
+            {(label.turn, label.code): label for label in each.labels if label.probability > 0.5},
+        )
+        for each in examples
+    }
     names, present = list(labeled), {code for _, labels in labeled.values() for _, code in labels}
     reviewed = Random(config.seed).sample(names, round(config.reviewed * len(names)))
-    asked = tuple(code for code in load_taxonomy().codes.values() if code.code in present)
-    codes = tuple(code.code for code in asked)
-    blind = Project(id=LABELS, codes=codes, overlap=config.overlap, most=max(5, config.overlap), masked=False)
-    review = Project(id=REVIEWS, codes=codes, purpose="review", prelabelled=True)
+    codes = tuple(code for code in load_taxonomy().codes.values() if code.code in present)
+    code_ids = tuple(code.code for code in codes)
+    blind = Project(
+        id=LABELS, codes=code_ids, overlap=config.overlap, most=max(5, config.overlap), masked=False
+    )
+    review = Project(id=REVIEWS, codes=code_ids, purpose="review", prelabelled=True)
     n_answers = Counter[str]()
     for project, members, ids in ((blind, labelers, names), (review, reviewers, reviewed)):
         projects.create(store, admin, project)
@@ -294,14 +298,14 @@ def simulate_annotations(
             tasks.add(store, admin, project.id, [NewTask(dialogue=name, why="simulated") for name in batch])
 
         def annotate(person: Person, name: str, seen: bool = project.prelabelled) -> dict[str, Any]:
-            findings = person.annotate(*labeled[name], asked, config.seed, verdicts[name] if seen else None)
+            findings = person.annotate(*labeled[name], codes, config.seed, verdicts[name] if seen else None)
             return {"findings": findings, "seconds": person.answer_seconds(labeled[name][0], config.seed)}
 
         n_answers.update(_answer_tasks(store, project.id, members, annotate, config.seed))
     return {
         "dialogues": len(names),
         "reviewed": len(reviewed),
-        "codes": list(codes),
+        "codes": list(code_ids),
         "people": [
             {
                 "name": person.name,
@@ -314,12 +318,8 @@ def simulate_annotations(
     }
 
 
-def _true_labels(example: Example) -> TrueLabels:
-    return {(label.turn, label.code): label for label in example.labels if label.probability > 0.5}
-
-
 def _create_accounts(store: Store, admin: str, role: AccountRole, n: int, seed: int) -> list[Person]:
-    """Create accounts that nobody can sign in to; the simulated people who use them."""
+    """Creates accounts without sign-in; returns the simulated people who use them."""
     names = [f"simulated-{role}-{number}" for number in range(1, n + 1)]
     for name in names:
         accounts.create(store, admin, Account(id=name, role=role))
@@ -343,8 +343,8 @@ def _answer_tasks(
     annotate: Callable[[Person, str], dict[str, Any]],
     seed: int,
 ) -> Counter[str]:
-    """Claim and answer tasks, one a person in an order that changes each round, until none is left; the
-    number of answers of each person."""
+    """Claims and answers tasks, one for each person in random order each round, until none is left. Returns
+    the number of answers of each person."""
     rng, n_answers = Random(f"{seed}/{project}"), Counter[str]()
     active = list(people)
     while active:
@@ -362,4 +362,4 @@ def _answer_tasks(
 
 
 if __name__ == "__main__":
-    run_script(make_crowd, "Make a label store that simulated people have worked on.")
+    run_script(make_crowd, "Create a label store with the work of simulated people.")

@@ -1,10 +1,10 @@
-"""How good the methods are on real people: few answers an item, with and without a model, against the others.
+"""Compares aggregation methods on real answers: few answers an item, with and without a model.
 
-Run: ``DIALINT_DATA=... python runs/studies/aggregation_peers.py --tasks 390 --draws 8 --out FILE.json``. Of
-dbdc3 (30 people a turn) and stc3_dch1 (the same 19 people on all), items are drawn and of each some
-answers; the plurality of the answers that were not drawn is the truth, items where it is shared do not count.
-The model is a logistic regression of words on the answers about other dialogues. The peers that the package
-does not have are here: IBCC, and votes shrunk towards the model.
+Run: ``DIALINT_DATA=... python runs/studies/aggregation_peers.py --tasks 390 --draws 8 --out FILE.json``.
+Samples items of dbdc3 (30 people a turn) and stc3_dch1 (the same 19 people on all) and some answers to each;
+the truth is the plurality of the other answers, items with a tie do not count. The model is a logistic
+regression of words on answers about other dialogues. Methods that the package lacks are defined here: IBCC,
+and votes shrunk towards the model.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], bool], tuple[str, ...]]]
     "satisfaction": ("stc3_dch1", lambda label: label["category"] == "quality_S", ("-2", "-1")),
     "quality": ("stc3_dch1", lambda label: label["category"] == "quality_A", ("-2", "-1")),
 }
-"""Corpus, the labels that count, and those that are a yes where the question is made one of yes and no."""
+"""Corpus, filter of labels, and the labels that count as yes in the binary version of the question."""
 FOLDS = 5
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class PeersConfig:
-    """What is drawn, and how often."""
+    """Options of the study."""
 
     data: Annotated[Path, Parameter(env_var="DIALINT_DATA")]
     """Folder of the corpora."""
@@ -60,14 +60,14 @@ class PeersConfig:
     draws: int = 8
     """Times that items and answers are drawn."""
     half: Literal["development", "other"] | None = None
-    """Draw only from the dialogues of this half (by CRC-32), on the first of which methods are chosen."""
+    """Draw only from the dialogues of this half (by CRC-32); methods are chosen on the development half."""
     first_seed: int = 1000
-    """Seed of the first draw; 0 to 4 were looked at while the method was made."""
+    """Seed of the first draw; 0 to 4 were used in development."""
 
 
 def study(config: PeersConfig) -> None:
     """Compare the methods on few answers of real people."""
-    drawn: dict[str, dict[str, list[list[float]]]] = {}
+    results: dict[str, dict[str, list[list[float]]]] = {}
     for name in config.table:
         answers, model, yes = read_table(config.data, name)
         if config.half:
@@ -76,27 +76,28 @@ def study(config: PeersConfig) -> None:
             answers, model = answers.where(in_half[answers.task]).compact(), model[in_half]
         share = model[:, yes].sum(axis=1)
         is_yes = np.isin(answers.label, yes).astype(np.int32)
-        asked = {
+        questions = {
             name: (answers, model),
             f"{name}, {'/'.join(TABLES[name][2])}?": (
                 replace(answers, label=is_yes, labels=("no", "yes")),
                 np.column_stack([1 - share, share]),
             ),
         }
-        for question, (table, probabilities) in asked.items():
+        for question, (table, probabilities) in questions.items():
             for seed in range(config.first_seed, config.first_seed + config.draws):
                 for method, values in compare(table, probabilities, config, seed).items():
-                    drawn.setdefault(question, {}).setdefault(method, []).append(values)
-            print_table(question, drawn[question])
+                    results.setdefault(question, {}).setdefault(method, []).append(values)
+            print_table(question, results[question])
     with atomic_file(config.out) as file:
-        file.write(json.dumps(drawn).encode())
+        file.write(json.dumps(results).encode())
 
 
 def compare(answers: Answers, model: Floats, config: PeersConfig, seed: int) -> dict[str, list[float]]:
-    """Accuracy, log loss and calibration error (ten bins of the winner) of every method on one draw."""
+    """Returns accuracy, log loss and calibration error (ten bins) of every method on one sample."""
     random = np.random.default_rng(seed)
-    kept = np.sort(random.choice(len(answers.tasks), min(config.tasks, len(answers.tasks)), replace=False))
-    answers, model = answers.where(np.isin(answers.task, kept)).compact(), model[kept]
+    n_tasks = len(answers.tasks)
+    sample = np.sort(random.choice(n_tasks, min(config.tasks, n_tasks), replace=False))
+    answers, model = answers.where(np.isin(answers.task, sample)).compact(), model[sample]
     order = np.lexsort((random.random(len(answers)), answers.task))
     place = np.empty(len(answers), np.int64)
     place[order] = np.arange(len(answers)) - np.searchsorted(answers.task[order], answers.task[order])
@@ -122,16 +123,16 @@ def compare(answers: Answers, model: Floats, config: PeersConfig, seed: int) -> 
 
 
 def figures(probabilities: Floats, truth: NDArray[np.int64]) -> list[float]:
-    """Accuracy, log loss and calibration error."""
-    right, certainty = probabilities.argmax(axis=1) == truth, probabilities.max(axis=1)
-    bins = np.minimum((certainty * 10).astype(int), 9)
-    error = np.abs(np.bincount(bins, certainty - right)).sum() / len(truth)
+    """Returns accuracy, log loss and calibration error."""
+    right, confidence = probabilities.argmax(axis=1) == truth, probabilities.max(axis=1)
+    bins = np.minimum((confidence * 10).astype(int), 9)
+    error = np.abs(np.bincount(bins, confidence - right)).sum() / len(truth)
     chosen = np.maximum(probabilities[np.arange(len(truth)), truth], 1e-3)
     return [float(right.mean()), float(-np.log(chosen).mean()), float(error)]
 
 
 def print_table(question: str, figures: dict[str, list[list[float]]]) -> None:
-    """Print means over draws, the 95 % interval of the accuracy, and how far joint is from each."""
+    """Prints means over draws, the 95 % interval of the accuracy, and the difference of joint to each."""
     sys.stdout.write(f"{question}, {len(figures['joint'])} draws\n")
     for name, rows in figures.items():
         accuracy, log_loss, error = np.array(rows).T
@@ -147,14 +148,14 @@ def print_table(question: str, figures: dict[str, list[list[float]]]) -> None:
 
 
 def interval(values: Floats) -> tuple[float, float]:
-    """The mean, and half of its 95 % interval (Student)."""
+    """Returns the mean and half the width of its 95 % interval (Student)."""
     n = len(values)
     return float(values.mean()), float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
 
 
 def ibcc(answers: Answers, model: Floats | None = None) -> Posterior:
-    """Dawid-Skene with Dirichlet priors by mean field, 4 right pseudo-answers and 1 of each wrong; the model
-    is one worker more. Source: Kim and Ghahramani 2012; Simpson et al. 2013, section 3."""
+    """Dawid-Skene with Dirichlet priors by mean field, 4 right pseudo-answers and 1 of each wrong label; the
+    model is an additional worker. Source: Kim and Ghahramani 2012; Simpson et al. 2013, section 3."""
     if model is not None:
         n, last = len(model), len(answers.workers)
         answers = replace(
@@ -178,8 +179,8 @@ def ibcc(answers: Answers, model: Floats | None = None) -> Posterior:
 
 
 def shrunk_votes(answers: Answers, model: Floats | None = None) -> Posterior:
-    """Shares of the votes with pseudo-answers by the model's probabilities, or as all answers are; their
-    number makes each answer likeliest after its task's others."""
+    """Vote shares with pseudo-answers by the model's probabilities, or by the shares of all answers; their
+    number maximises the likelihood of each answer given the others of its task."""
     votes = answers.votes()
     prior = np.tile(normalise(votes.sum(axis=0) + 1e-9), (len(votes), 1)) if model is None else model
     prior = normalise(np.maximum(prior, 1e-6))
@@ -196,24 +197,22 @@ def shrunk_votes(answers: Answers, model: Floats | None = None) -> Posterior:
 
 
 def read_table(data: Path, name: str) -> tuple[Answers, Floats, list[int]]:
-    """All answers of a table, a model's probabilities, shape (tasks, labels), and what labels are a yes."""
-    corpus, is_asked, yes = TABLES[name]
+    """Returns all answers of a table, a model's probabilities, shape (tasks, labels), and the yes labels."""
+    corpus, is_selected, yes = TABLES[name]
     rows = pq.read_table(data / corpus / "data_en.parquet").to_pylist()
-    found = [(row, label) for row in rows for label in row["labels"] if is_asked(label)]
+    selected = [(row, label) for row in rows for label in row["labels"] if is_selected(label)]
     answers = from_rows(
         [
             (f"{row['dialogue_id']}#{label['turn_id']}", label["annotator"], label["value"])
-            for row, label in found
+            for row, label in selected
         ]
     )
-    place, texts = (
-        {task: number for number, task in enumerate(answers.tasks)},
-        [("", "")] * len(answers.tasks),
-    )
+    index = {task: number for number, task in enumerate(answers.tasks)}
+    texts = [("", "")] * len(answers.tasks)
     dialogue = np.zeros(len(texts), np.int64)
     number_of = {row["dialogue_id"]: number for number, row in enumerate(rows)}
-    for row, label in found:
-        at = place[f"{row['dialogue_id']}#{label['turn_id']}"]
+    for row, label in selected:
+        at = index[f"{row['dialogue_id']}#{label['turn_id']}"]
         turns = [turn["text"] or "" for turn in row["turns"]]
         turn = next((n for n, one in enumerate(row["turns"]) if one["turn_id"] == label["turn_id"]), None)
         before = turns[-1:] if turn is None else turns[max(0, turn - 3) : turn]
@@ -223,25 +222,25 @@ def read_table(data: Path, name: str) -> tuple[Answers, Floats, list[int]]:
 
 
 def predict(texts: list[tuple[str, str]], votes: Floats, dialogue: NDArray[np.int64]) -> Floats:
-    """The answer shares of each item, learnt from other dialogues, shape (items, labels)."""
+    """Predicts the answer shares of each item by other dialogues (cross-fitting), shape (items, labels)."""
     from scipy.sparse import hstack, vstack
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    said, before = ([one[side] for one in texts] for side in (0, 1))
+    text, context = ([one[side] for one in texts] for side in (0, 1))
     words = TfidfVectorizer(min_df=3, sublinear_tf=True, ngram_range=(1, 2), max_features=20_000)
-    context = TfidfVectorizer(min_df=3, sublinear_tf=True, max_features=8_000)
-    features = hstack([words.fit_transform(said), context.fit_transform(before)]).tocsr()
+    context_words = TfidfVectorizer(min_df=3, sublinear_tf=True, max_features=8_000)
+    features = hstack([words.fit_transform(text), context_words.fit_transform(context)]).tocsr()
     fold = np.random.default_rng(0).integers(FOLDS, size=dialogue.max() + 1)[dialogue]
     probabilities, shares = np.zeros(votes.shape), normalise(votes)
     for each in range(FOLDS):
-        known, size = fold != each, votes.shape[1]
+        train, size = fold != each, votes.shape[1]
         fitted = LogisticRegression(max_iter=400).fit(
-            vstack([features[known]] * size),
-            np.repeat(np.arange(size), known.sum()),
-            sample_weight=shares[known].T.ravel(),
+            vstack([features[train]] * size),
+            np.repeat(np.arange(size), train.sum()),
+            sample_weight=shares[train].T.ravel(),
         )
-        probabilities[~known] = fitted.predict_proba(features[~known])
+        probabilities[~train] = fitted.predict_proba(features[~train])
     return probabilities
 
 

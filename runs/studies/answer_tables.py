@@ -1,10 +1,10 @@
 """Simulated tables of answers with known truth, for studies and tests of aggregation and of raters.
 
-No figure from here is a claim about people. `simulate_crowd` is simple: honest workers whose errors fall on
-all other labels alike, spammers who answer at random, colluders who agree on an answer first.
-`simulate_anomalous_crowd` is for the anomaly flags: items differ in difficulty, and hard ones mislead honest
-workers, often to the same wrong label, so that a detector which takes agreement on wrong answers alone for
-collusion fails on it; it has spammers of three kinds, groups that share one answer sheet each, and seconds.
+No figure from here is a claim about people. `simulate_crowd` has honest workers with uniform errors over the
+other labels, spammers who answer at random, and colluders who share an answer. `simulate_anomalous_crowd` is
+for the anomaly flags: items differ in difficulty, and honest workers often give the same wrong label to hard
+ones, so that agreement on wrong answers alone does not prove collusion; it has spammers of three kinds,
+groups that share an answer sheet each, and seconds.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Kind = Literal["honest", "spammer", "colluder"]
 
 @dataclass(frozen=True)
 class CrowdPlan:
-    """What crowd is made: skills of the honest are Beta distributed around `skill`; `spammers` and
-    `colluders` are shares of the workers; errors fall on all other labels alike."""
+    """Parameters of `simulate_crowd`: skills of honest workers are Beta distributed around `skill`;
+    `spammers` and `colluders` are shares of the workers."""
 
     n_tasks: int = 1000
     n_workers: int = 50
@@ -36,7 +36,7 @@ class CrowdPlan:
     spammers: float = 0.0
     colluders: float = 0.0
     first_label: float | None = None
-    """Share of tasks whose truth is the first label; even shares if none is given."""
+    """Share of tasks whose truth is the first label; None for equal shares of all labels."""
     seed: int = 0
 
 
@@ -51,7 +51,7 @@ class SimulatedCrowd:
 
 
 def simulate_crowd(plan: CrowdPlan) -> SimulatedCrowd:
-    """A crowd as planned, the same for the same seed."""
+    """Simulates a crowd, the same for the same seed."""
     random = np.random.default_rng(plan.seed)
     truth = _truth(plan, random)
     n_spammers, n_colluders = (round(share * plan.n_workers) for share in (plan.spammers, plan.colluders))
@@ -84,8 +84,8 @@ def simulate_crowd(plan: CrowdPlan) -> SimulatedCrowd:
 
 
 def _sample_workers(plan: CrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
-    """Workers of each task, none twice, shape (tasks, per_task); in large crowds by random steps around
-    the circle of workers, which costs no table of tasks and workers."""
+    """Samples distinct workers for each task, shape (tasks, per_task); in large crowds by random steps around
+    the circle of workers, without a table of tasks and workers."""
     if plan.n_tasks * plan.n_workers <= SMALL:
         order = np.argsort(random.random((plan.n_tasks, plan.n_workers)), axis=1)
         return order[:, : plan.per_task]
@@ -96,7 +96,7 @@ def _sample_workers(plan: CrowdPlan, random: np.random.Generator) -> NDArray[np.
 
 
 def from_rows(rows: Sequence[tuple[str, str, str]], labels: Sequence[str] | None = None) -> Answers:
-    """Answers of (task, worker, label) rows: tasks and workers in order of appearance, labels sorted
+    """Builds answers of (task, worker, label) rows: tasks and workers in order of appearance, labels sorted
     unless they are passed."""
     task_names, worker_names = (tuple(dict.fromkeys(row[place] for row in rows)) for place in (0, 1))
     label_names = tuple(sorted({row[2] for row in rows}) if labels is None else labels)
@@ -117,14 +117,15 @@ def _truth(plan: CrowdPlan | AnomalousCrowdPlan, random: np.random.Generator) ->
 
 Spam = Literal["random", "one answer", "like the crowd"]
 DECOY = 0.8
-"""Share of an item's wrong answers that fall on its one tempting label."""
+"""Share of an item's wrong answers with its decoy label."""
 
 
 @dataclass(frozen=True)
 class AnomalousCrowdPlan:
-    """What crowd is made. `spammers` and `colluders` are shares of the workers; colluders form `groups`
-    groups of one sheet each, which is right with `sheet_skill` (chance if none is given) and followed in
-    `follows` of the answers. `difficulty` is the spread of items on the log-odds of a right answer."""
+    """Parameters of `simulate_anomalous_crowd`. `spammers` and `colluders` are shares of the workers;
+    colluders form `groups` groups with a sheet each, whose answers are right with probability `sheet_skill`
+    (None: at random) and used in the share `follows` of theirs. `difficulty` is the spread of items'
+    log-odds."""
 
     n_tasks: int = 2000
     n_workers: int = 50
@@ -140,18 +141,17 @@ class AnomalousCrowdPlan:
     sheet_skill: float | None = None
     follows: float = 0.95
     first_label: float | None = None
-    """Share of tasks whose truth is the first label; even shares if none is given."""
+    """Share of tasks whose truth is the first label; None for equal shares of all labels."""
     second_school: float = 0.0
-    """Share of the workers who read the `disputed` share of the tasks otherwise: each label as the next."""
+    """Share of the workers who answer the `disputed` share of the tasks with the label after theirs."""
     disputed: float = 0.3
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class AnomalousCrowd:
-    """The answers with seconds; the truth and `sizes` (characters to read), shape (tasks,); and what the
-    workers are, shape (workers,): `group` is -1 for all but colluders; who is of the second `school` is
-    honest."""
+    """The answers with seconds; the truth and `sizes` (characters), shape (tasks,); and the kinds of workers,
+    shape (workers,): `group` is -1 except for colluders; workers of the second `school` are honest."""
 
     answers: Answers
     truth: NDArray[np.int64]
@@ -162,12 +162,12 @@ class AnomalousCrowd:
 
     @property
     def honest(self) -> NDArray[np.bool_]:
-        """Whoever neither spams nor colludes, shape (workers,)."""
+        """Workers who are neither spammers nor colluders, shape (workers,)."""
         return ~self.spammer & (self.group < 0)
 
 
 def simulate_anomalous_crowd(plan: AnomalousCrowdPlan) -> AnomalousCrowd:
-    """A crowd as planned, the same for the same seed."""
+    """Simulates a crowd, the same for the same seed."""
     random = np.random.default_rng(plan.seed)
     truth = _truth(plan, random)
     sizes = np.exp(random.normal(6.0, 0.7, plan.n_tasks))
@@ -199,8 +199,8 @@ def simulate_anomalous_crowd(plan: AnomalousCrowdPlan) -> AnomalousCrowd:
 
 
 def _sample_workers_by_run(plan: AnomalousCrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
-    """Workers of each task, none twice, task by task: random steps around the circle of workers, each
-    circle shuffled anew for a run of tasks so that everybody meets everybody."""
+    """Samples distinct workers for each task, flattened, by random steps around the circle of workers,
+    shuffled for each of 50 runs of tasks so that all pairs of workers occur."""
     steps = random.integers(1, plan.n_workers // plan.per_task + 1, (plan.n_tasks, plan.per_task))
     steps[:, 0] = random.integers(0, plan.n_workers, plan.n_tasks)
     seats = np.cumsum(steps, axis=1) % plan.n_workers
@@ -242,7 +242,7 @@ def _spam(
 def _sheets(
     plan: AnomalousCrowdPlan, random: np.random.Generator, truth: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """What each group's sheet says, shape (groups, tasks)."""
+    """Samples the answers of each group's sheet, shape (groups, tasks)."""
     shape = (max(1, plan.groups), plan.n_tasks)
     skill = 1.0 / plan.n_labels if plan.sheet_skill is None else plan.sheet_skill
     other = (truth + random.integers(1, max(2, plan.n_labels), shape)) % plan.n_labels
@@ -256,7 +256,7 @@ def _seconds(
     worker: NDArray[np.int64],
     spammer: NDArray[np.bool_],
 ) -> Floats:
-    """Honest people read, a longer text longer; spammers click."""
+    """Samples seconds: those of honest workers grow with the text, those of spammers do not."""
     log_speed = random.normal(0.0, 0.35, plan.n_workers)[worker]
     honest = 0.6 * np.log(sizes) + log_speed + random.normal(0.0, 0.5, len(worker))
     clicks = random.normal(0.3, 0.5, len(worker))
@@ -264,7 +264,7 @@ def _seconds(
 
 
 def auroc(scores: Floats, positive: NDArray[np.bool_]) -> float:
-    """The chance that a positive has a higher score than a negative, equal ones counting half."""
+    """Returns the probability that a positive has a higher score than a negative, ties counting half."""
     from scipy.stats import rankdata
 
     n = int(positive.sum())

@@ -1,8 +1,7 @@
-"""A client of the console on its websocket, without a browser: what Streamlit's page sends and gets.
+"""A client of the console's websocket without a browser, which speaks the protocol of Streamlit's page.
 
-It keeps the elements that the server sent by id and the states of widgets, as the page does, so that a run of
-the script costs the server what it costs with a browser. The client itself costs little: it parses messages
-and draws nothing.
+It stores the elements and the states of widgets, as the page does, so that a run of the script costs the
+server as much as with a browser. It parses messages and renders nothing.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from dialint.app.console.middleware import SESSION_PATH
 TIMEOUT_S = 60.0
 BUTTONS = ("button", "download_button")
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The first is the engine alone, which takes less than half of the processor time."""
+"""The first is the engine alone, which needs less than half of the CPU time."""
 
 
 def find_browser() -> str | None:
-    """The path of a Chromium, or none."""
+    """Returns the path of a Chromium, if there is one."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 @dataclass
 class Run:
-    """One run of the script: seconds until the first delta and until it finished, and what came."""
+    """One run of the script: seconds until the first delta and until it finished, and its messages."""
 
     first_s: float = 0.0
     seconds: float = 0.0
@@ -60,23 +59,23 @@ class ConsoleClient:
         opening = connect(
             f"ws://127.0.0.1:{self.port}/_stcore/stream", origin=f"http://127.0.0.1:{self.port}",  # type: ignore[arg-type]
             additional_headers={"Cookie": join_cookies(self.cookies)}, subprotocols=["streamlit", "x"],  # type: ignore[list-item]
-            max_size=2**27, close_timeout=1.0,  # the server may have sent what nobody reads
+            max_size=2**27, close_timeout=1.0,  # the server may have sent unread messages
         )  # fmt: skip
         self.socket: ClientConnection = self._connection.enter_context(opening)
         self.states: dict[str, WidgetState] = {}
         self.page = ""
         self.pages: dict[str, str] = {}
-        """Hashes of pages by their addresses."""
+        """Hashes of pages by address."""
         self.last = Run()
 
     def load_again(self) -> Run:
-        """Load the page again, with the cookies that the browser has now."""
+        """Reload the page with the current cookies."""
         self.close()
         self._connect()
         return self.run()
 
     def exchange_ticket(self) -> Run:
-        """What the page's script does when somebody signs in or out."""
+        """Exchange the ticket of a sign-in or sign-out for a cookie, as the page's script does."""
         address = f"http://127.0.0.1:{self.port}{SESSION_PATH}"
         headers = {"Cookie": join_cookies(self.cookies), "Origin": f"http://127.0.0.1:{self.port}"}
         body = self.data()["ticket"].encode()
@@ -89,7 +88,7 @@ class ConsoleClient:
         self._connection.close()
 
     def run(self, *triggers: WidgetState, page: str | None = None, name: str = "", query: str = "") -> Run:
-        """Run the script: with one-time `triggers`, at a page by its hash or by the name in its address."""
+        """Run the script with one-time `triggers`, at a page given by hash or by the name in its address."""
         message = BackMsg()
         rerun = message.rerun_script
         rerun.query_string = query
@@ -130,20 +129,20 @@ class ConsoleClient:
                 return run
 
     def find(self, kind: str, label: str = "") -> Any:
-        """The last run's element of this kind whose label begins so.
+        """Return the last run's first element of this kind whose label begins with `label`.
 
         Raises:
             LookupError: there is none.
         """
         for element in self.last.elements:
             if element.WhichOneof("type") == kind:
-                found = getattr(element, kind)
-                if getattr(found, "label", "").startswith(label):
-                    return found
+                widget = getattr(element, kind)
+                if getattr(widget, "label", "").startswith(label):
+                    return widget
         raise LookupError(f"{kind} {label!r}")
 
     def has(self, kind: str, label: str = "") -> bool:
-        """Whether the last run has such an element."""
+        """Return whether the last run has such an element."""
         try:
             self.find(kind, label)
         except LookupError:
@@ -160,37 +159,37 @@ class ConsoleClient:
         return self.run(WidgetState(id=self.find("button", label).id, trigger_value=True))
 
     def go(self, address: str) -> Run:
-        """Open a page by its address, as a click in the navigation does; states of widgets are left."""
+        """Open a page by its address, as a click in the navigation does, and forget the states of widgets."""
         self.states.clear()
         return self.run(page=self.pages[address])
 
     def report(self, state: dict[str, Any]) -> Run:
-        """Set the state of the page's component, which is the last one."""
+        """Set the state of the page's last component."""
         widget = self.component()
         self.states[widget.id] = WidgetState(id=widget.id, json_value=json.dumps(state))
         return self.run()
 
     def component(self) -> Any:
-        """The last component of the last run."""
-        found = [
+        """Return the last component of the last run."""
+        components = [
             each.bidi_component for each in self.last.elements if each.WhichOneof("type") == "bidi_component"
         ]
-        if not found:
+        if not components:
             raise LookupError("no component")
-        return found[-1]
+        return components[-1]
 
     def data(self) -> dict[str, Any]:
-        """What the last component was given."""
+        """Return the data of the last component."""
         widget = self.component()
         kind = widget.WhichOneof("data")
-        found: dict[str, Any] = json.loads(widget.mixed.json if kind == "mixed" else widget.json)
-        return found
+        content: dict[str, Any] = json.loads(widget.mixed.json if kind == "mixed" else widget.json)
+        return content
 
     def sign_in(self, name: str, password: str) -> None:
         """Sign in by name and password.
 
         Raises:
-            LookupError: the console does not let this person in.
+            LookupError: the sign-in failed.
         """
         self.run()
         self.fill("Name", name)
@@ -205,19 +204,19 @@ class ConsoleClient:
 
 
 def join_cookies(cookies: Mapping[str, str]) -> str:
-    """The header of a browser that has these cookies."""
+    """Return the Cookie header of these cookies."""
     return "; ".join(f"{name}={value}" for name, value in cookies.items())
 
 
 def take_cookies(cookies: dict[str, str], headers: HTTPMessage) -> None:
-    """Keep the cookies that an answer sets."""
+    """Store the cookies that a response sets."""
     for header in headers.get_all("set-cookie", []):
         name, _, value = header.split(";")[0].partition("=")
         cookies[name] = value
 
 
 def fetch_cookies(port: int) -> dict[str, str]:
-    """The cookies that the console gives to a new browser."""
+    """Return the cookies that the console sets in a new browser."""
     cookies: dict[str, str] = {}
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
         take_cookies(cookies, answer.headers)
@@ -225,5 +224,5 @@ def fetch_cookies(port: int) -> dict[str, str]:
 
 
 def address_of(title: str) -> str:
-    """The address of a page below that of the console."""
+    """Return the address of a page, relative to that of the console."""
     return title.lower().replace(" ", "-")

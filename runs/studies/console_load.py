@@ -1,12 +1,11 @@
-"""How long does a click take while others work too? `python runs/studies/console_load.py [--people 20]`
+"""Measures the latency of the console under load: `python runs/studies/console_load.py [--people 20]`
 
-Real websocket clients (`console_client`) review the demo's findings, each with a mean think time of 10 s
-between clicks: confirm or reject each finding, save, get the next dialogue. A click's time runs at the
-client, from sending it until the script has finished and all that it shows has come. Each click is a rerun,
-as the browser's is; drawing in the browser is not in it.
+Websocket clients (`console_client`) review the demo's findings, each with a mean think time of 10 s between
+clicks: confirm or reject each finding, save, get the next dialogue. The latency of a click is measured at the
+client, from sending it until the script has finished and its output has arrived. Each click is a rerun, as
+with a browser, without rendering.
 
-All clients are threads of one process. Their own processor time and the server's are reported, so that the
-figures can be read beside the load of the machine.
+All clients are threads of one process. The CPU time of clients and server is reported as well.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class LoadConfig:
-    """What is measured."""
+    """Options of the measurement."""
 
     people: int = 20
     minutes: float = 3.0
@@ -57,7 +56,7 @@ class LoadConfig:
 
 
 def fill_store(place: str, people: int, n_tasks: int) -> None:
-    """The demo, reviewers, and copies of the sample's flagged dialogues so that nobody runs out of tasks."""
+    """Creates the demo, reviewers, and `n_tasks` tasks: copies of the sample's flagged dialogues."""
     make_demo(place)
     verdicts = {verdict.dialogue_id: verdict for verdict in read_verdicts(score_sample())}
     flagged = [each for each in load_dialogues([str(SAMPLE)]).values() if verdicts[each.id].findings]
@@ -78,15 +77,15 @@ def fill_store(place: str, people: int, n_tasks: int) -> None:
 
 
 def person_name(number: int) -> str:
-    """The name of a reviewer."""
+    """Returns the name of a reviewer."""
     return f"person{number}"
 
 
 class Reviewer:
-    """Somebody who reviews by the workspace's events, as `workspace.js` reports them."""
+    """A simulated reviewer who sends the events of `workspace.js`."""
 
-    def __init__(self, client: ConsoleClient, chance: random.Random) -> None:
-        self.client, self.chance = client, chance
+    def __init__(self, client: ConsoleClient, rng: random.Random) -> None:
+        self.client, self.rng = client, rng
         self.seq = 0
         self.draft = ""
 
@@ -97,14 +96,14 @@ class Reviewer:
             self.client.press("Start reviewing")
 
     def clicks(self) -> list[tuple[str, dict[str, Any]]]:
-        """The clicks that settle the item in hand, saving among them."""
+        """Returns the clicks that complete the current item, saving included."""
         choices = [each for each in self.client.data()["choices"] if not each["suggested"]]
         decisions = [
             (
                 "decide",
                 {
                     "kind": "set", "id": each["id"], "code": each["code"], "severity": each["severity"],
-                    "state": self.chance.choice(("kept", "rejected")),
+                    "state": self.rng.choice(("kept", "rejected")),
                 },
             )
             for each in choices
@@ -113,7 +112,7 @@ class Reviewer:
         return [*decisions, ("next", {"kind": "save"})]
 
     def click(self, event: dict[str, Any]) -> Run:
-        """Report one event."""
+        """Sends one event."""
         data = self.client.data()
         if data["draft"] != self.draft:
             self.draft, self.seq = data["draft"], 0
@@ -123,7 +122,7 @@ class Reviewer:
 
 
 def run(config: LoadConfig) -> dict[str, Any]:
-    """Fill a store, start a server, let people work, and give the figures."""
+    """Fills a store, starts a server, and measures."""
     with tempfile.TemporaryDirectory(prefix="dialint-load-") as folder:
         place = str(Path(folder) / "store.sqlite")
         fill_store(place, config.people, int(config.people * (config.minutes * 60 / config.think_s + 3)))
@@ -133,7 +132,7 @@ def run(config: LoadConfig) -> dict[str, Any]:
 
 @contextmanager
 def run_server(place: str) -> Iterator[tuple[int, int]]:
-    """A console on a store: its port and process id."""
+    """Runs a console on a store; yields its port and process id."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -153,24 +152,24 @@ def run_server(place: str) -> Iterator[tuple[int, int]]:
 
 
 def measure(port: int, pid: int, config: LoadConfig) -> dict[str, Any]:
-    """Let people work on a server and give the figures."""
+    """Runs the simulated reviewers on a server and returns the figures."""
     times: dict[str, list[float]] = defaultdict(list)
     problems: list[str] = []
     lock, ready = threading.Lock(), threading.Barrier(config.people + 1)
     until = [0.0]
 
     def work(number: int) -> None:
-        chance = random.Random(config.seed * 1000 + number)
+        rng = random.Random(config.seed * 1000 + number)
         client = ConsoleClient(port)
         client.sign_in(person_name(number), PASSWORD)
-        reviewer = Reviewer(client, chance)
+        reviewer = Reviewer(client, rng)
         reviewer.start()
         ready.wait()
         try:
             while time.monotonic() < until[0]:
                 title = client.data()["title"]
                 for kind, event in reviewer.clicks():
-                    time.sleep(chance.expovariate(1 / config.think_s))
+                    time.sleep(rng.expovariate(1 / config.think_s))
                     done = reviewer.click(event)
                     with lock:
                         times[kind].append(done.seconds)
@@ -205,19 +204,19 @@ def measure(port: int, pid: int, config: LoadConfig) -> dict[str, Any]:
 
 
 def percentiles(seconds: list[float]) -> dict[str, float]:
-    """Count, and percentiles in milliseconds."""
+    """Returns the count, and percentiles in milliseconds."""
     p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95]).round(1).tolist()
     return {"n": len(seconds), "p50": p50, "p95": p95}
 
 
 def own_cpu_s() -> float:
-    """Processor time of this process so far."""
+    """Returns the CPU seconds of this process."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time of a process so far."""
+    """Returns the CPU seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 

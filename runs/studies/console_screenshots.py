@@ -2,9 +2,8 @@
 
     python runs/studies/console_screenshots.py OUT [--pages Overview ...] [--role lead] [--themes dark]
 
-Runs `dialint console --demo` on a free port, signs in by role and saves ``OUT/PAGE-THEME-WIDTH.png``. It
-reports what a person would not see in a picture: requests to other hosts, errors in the browser's log,
-horizontal scrolling.
+Runs `dialint console --demo` on a free port, signs in by role and saves ``OUT/PAGE-THEME-WIDTH.png``. Prints
+requests to other hosts, errors in the browser's log, and horizontal overflow.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ START_WORK = re.compile("^Start (reviewing|labeling)")
 
 @contextmanager
 def run_demo() -> Iterator[tuple[int, dict[str, str]]]:
-    """The demo's console: its port, and the password of each role."""
+    """Runs the demo; yields its port, and the password of each role."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -60,7 +59,7 @@ def run_demo() -> Iterator[tuple[int, dict[str, str]]]:
 def open_signed_in(
     browser: Any, port: int, role: str, password: str, theme: str, width: str, language: Language
 ) -> Any:
-    """A page of a new browser context in which a role is signed in."""
+    """Returns a page of a new browser context in which a role is signed in."""
     width_px, height_px = WIDTHS[width]
     context = browser.new_context(
         viewport={"width": width_px, "height": height_px}, color_scheme=theme, locale=language
@@ -84,10 +83,10 @@ def open_signed_in(
 
 def _wait_signed_in(page: Any, role: str, language: Language) -> None:
     translate = load_catalogue(language).gettext
-    shown = translate("Signed in as {name} ({role})").format(
+    status = translate("Signed in as {name} ({role})").format(
         name=role, role=translate(ROLE_NAMES["labeler" if role == "agent" else role])
     )  # type: ignore[index]
-    page.get_by_text(shown).first.wait_for(state="attached", timeout=WAIT_MS)
+    page.get_by_text(status).first.wait_for(state="attached", timeout=WAIT_MS)
 
 
 def _report_foreign(url: str, port: int) -> None:
@@ -96,7 +95,7 @@ def _report_foreign(url: str, port: int) -> None:
 
 
 def role_of(title: str) -> str:
-    """The demo's account that sees a page: named like the lowest role, a lead or the agent for theirs."""
+    """Returns the demo's account for a page: that of the lowest role that sees it."""
     entry = PAGES[title]
     if entry.for_agents:
         return "agent" if entry.others is None else "lead"
@@ -104,7 +103,7 @@ def role_of(title: str) -> str:
 
 
 def start_work(page: Any) -> None:
-    """Take the first task of the page, if it has tasks."""
+    """Opens the first task of the page, if it has tasks."""
     start = page.get_by_role("button", name=START_WORK)
     if start.count():
         start.first.click()
@@ -112,7 +111,7 @@ def start_work(page: Any) -> None:
 
 
 def save_picture(page: Any, path: Path) -> None:
-    """Save what is seen, in 128 colours, which is a third of the bytes."""
+    """Saves the visible page in 128 colours, which is a third of the bytes."""
     with Image.open(BytesIO(page.screenshot())) as picture:
         picture.convert("RGB").quantize(128).save(path, optimize=True)
 

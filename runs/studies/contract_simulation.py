@@ -1,9 +1,8 @@
-"""How often the thresholds of `dialint eval contract` hold where the truth is known.
+"""Simulates how often the thresholds of `dialint eval contract` hold.
 
 Run: ``python runs/studies/contract_simulation.py --resamples 1000``. Made-up logs of labelled dialogues with
-four codes; the units of a dialogue are right, or shown, together. A log is broken where the true share at any
-of its thresholds is under the target. Beside it a naive way: units as independent, codes and thresholds each
-for itself. Prints only.
+four codes; units of a dialogue are correlated. A log is broken if the true share at any of its thresholds is
+below the target. Baseline: units as independent, without correction for codes and thresholds. Prints only.
 """
 
 from __future__ import annotations
@@ -21,38 +20,38 @@ from dialint.eval.contract import RECALL_GRID, Trial, Unit, certify, try_precisi
 LEVELS = np.array((0.97, 0.92, 0.85, 0.75, 0.65, 0.55, 0.3))
 """Stated probabilities of findings."""
 RIGHT = ((0.97,) * 7, (0.97, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6), (0.94, 0.9, *(0.86,) * 5), (0.88,) * 7)
-"""Of each code, how often findings of these probabilities are right."""
-SHOWN = (
+"""Precision of findings by code and stated probability."""
+RECALL = (
     (1.0, 1.0, 1.0, 1.0, 0.99, 0.98, 0.97),
     (0.99, 0.97, 0.95, 0.93, 0.89, 0.8, 0.7),
     (0.95, 0.93, 0.91, 0.89, 0.86, 0.8, 0.6),
     (0.88, 0.88, 0.87, 0.86, 0.8, 0.7, 0.5),
 )
-"""Of each code, the share of errors with a probability of each threshold of `RECALL_GRID` or more."""
+"""Recall by code at each threshold of `RECALL_GRID`."""
 Kind = Literal["precision", "recall"]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class SimulationConfig:
-    """A simulation."""
+    """Options of the simulation."""
 
     resamples: int = 1000
     dialogues: int = 150
     """Labelled dialogues of a log that have units of a code."""
     shared: float = 0.8
-    """Share of the units that are decided by their dialogue, not each by itself."""
+    """Share of the units whose outcome is common to their dialogue."""
     tied: float = 0.0
-    """Units that the worst fifth of the dialogues has more than the others, on average."""
+    """Mean number of additional units in the worst fifth of the dialogues."""
     target: float = 0.9
     confidence: float = 0.95
     population: int = 20_000
-    """Dialogues that say what is true."""
+    """Dialogues by which the true shares are computed."""
     seed: int = 0
 
 
 def draw(kind: Kind, config: SimulationConfig, code: int, n: int, rng: np.random.Generator) -> list[Unit]:
-    """Units of `n` dialogues: findings with a stated probability, or errors with that of the scan."""
+    """Samples units of `n` dialogues: findings with a stated probability, or errors with that of the scan."""
     luck = rng.random(n)
     of = np.repeat(np.arange(n), 1 + rng.poisson(3.0 + config.tied * (luck > 0.8)))
     own = np.where(rng.random(len(of)) < config.shared, luck[of], rng.random(len(of)))
@@ -61,15 +60,15 @@ def draw(kind: Kind, config: SimulationConfig, code: int, n: int, rng: np.random
         is_hit = own < np.array(RIGHT[code])[level]
         stated = LEVELS[level]
     else:
-        n_passed = (own[:, None] < np.array(SHOWN[code])).sum(axis=1)
+        n_passed = (own[:, None] < np.array(RECALL[code])).sum(axis=1)
         stated, is_hit = np.array((0.0, *RECALL_GRID[:-1]))[n_passed], np.ones(len(of), bool)
     columns = zip(of.tolist(), stated.tolist(), is_hit.tolist(), strict=True)
     return [Unit(str(dialogue), turn, p, hit) for turn, (dialogue, p, hit) in enumerate(columns)]
 
 
 def simulate(kind: Kind, config: SimulationConfig) -> dict[str, float]:
-    """Shares of logs that are broken, and thresholds a log: of the contract, and of the naive way. By
-    `contract_by_unit` the true share is that of all units, and not the mean over dialogues."""
+    """Returns the shares of broken logs and the thresholds a log, of the contract and of the baseline;
+    `_by_unit` with the true share of all units, not the mean over dialogues."""
     rng = np.random.default_rng(config.seed)
 
     def trials(units: Sequence[Unit]) -> list[Trial]:
@@ -93,15 +92,8 @@ def simulate(kind: Kind, config: SimulationConfig) -> dict[str, float]:
         for units in [draw(kind, config, code, config.population, rng)]
         for trial in trials(units)
     }
-    names = (
-        "contract",
-        "contract_by_unit",
-        "naive",
-        "naive_by_unit",
-        "contract_thresholds",
-        "naive_thresholds",
-    )
-    totals = dict.fromkeys(names, 0)
+    suffixes = ("", "_by_unit", "_thresholds")
+    totals = {f"{method}{suffix}": 0 for method in ("contract", "naive") for suffix in suffixes}
     for _ in range(config.resamples):
         logs = [draw(kind, config, code, config.dialogues, rng) for code in range(len(RIGHT))]
         families = dict(enumerate(map(trials, logs)))
@@ -114,10 +106,10 @@ def simulate(kind: Kind, config: SimulationConfig) -> dict[str, float]:
                 if (start := naive(units, families[code])) is not None
             ],
         }
-        for way, kept in chosen.items():
-            totals[way] += any(truth[each][0] < config.target for each in kept)
-            totals[f"{way}_by_unit"] += any(truth[each][1] < config.target for each in kept)
-            totals[f"{way}_thresholds"] += len(kept)
+        for method, thresholds in chosen.items():
+            totals[method] += any(truth[each][0] < config.target for each in thresholds)
+            totals[f"{method}_by_unit"] += any(truth[each][1] < config.target for each in thresholds)
+            totals[f"{method}_thresholds"] += len(thresholds)
     return {name: n / config.resamples for name, n in totals.items()}
 
 
@@ -131,7 +123,7 @@ def _mean_of_dialogues(units: Sequence[Unit], threshold: float, kind: Kind) -> f
 
 
 def main(config: SimulationConfig | None = None) -> None:
-    """Print the shares of precision and of recall."""
+    """Print the figures for precision and recall."""
     for kind in get_args(Kind):
         print(kind, simulate(kind, config or SimulationConfig()))
 

@@ -1,11 +1,11 @@
-"""How fast are searches and counts in a full store? ``python runs/studies/explore_speed.py --store A
---dialogues 1000000``.
+"""Measures searches and counts in a full store: ``python runs/studies/explore_speed.py --store A --dialogues
+1000000``.
 
-Fills an empty store (a SQLite file or a PostgreSQL URL) with made-up dialogues, a verdict on each and reviews
-of some, and what the store derives of them for Explore, then times what people wait for:
-searches by each filter, deep pages, totals and groups of a week, the dialogue page's reads. Prints JSON with
-percentiles in milliseconds; keeps the store, which ``--filled`` times again. The filling goes past the
-operations, in bulk, so `verify` does not hold of it. Texts are random words without meaning.
+Fills an empty store (a SQLite file or a PostgreSQL URL) with made-up dialogues, verdicts, some reviews, and
+the rows derived from them for Explore, then measures reads of the console: searches by each filter, deep
+pages, totals and groups of a week, those of the dialogue page. Prints JSON with percentiles in milliseconds;
+keeps the store for ``--filled``. It is filled in bulk, not by the store's operations, so `verify` fails on
+it. Texts are random words.
 """
 
 import json
@@ -49,7 +49,7 @@ FLAGGED, REVIEWED = 0.4, 0.1
 
 
 def make_words(rng: random.Random) -> list[str]:
-    """Made-up words; the first ones are the frequent ones."""
+    """Returns made-up words by falling frequency."""
     syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
     return ["".join(rng.choices(syllables, k=rng.randint(2, 4))) for _ in range(N_WORDS)]
 
@@ -65,8 +65,8 @@ class Batch:
 
 
 def make_batches(n: int, is_sqlite: bool) -> Iterator[Batch]:
-    """The rows of `n` dialogues in the order of their time, over `DAYS` days, with a verdict on each and
-    reviews of some; and what is derived from them, by the functions that the store uses."""
+    """Yields the rows of `n` dialogues in order of time, over `DAYS` days, with a verdict on each and reviews
+    of some; and the rows that the store's functions derive from them."""
     rng = random.Random(7)
     words = make_words(rng)
     weights = np.cumsum(1.0 / np.arange(1, N_WORDS + 1)).tolist()
@@ -89,27 +89,27 @@ def make_batches(n: int, is_sqlite: bool) -> Iterator[Batch]:
         batch.add(dialogue_rows, {"id": name, **origin, **created, "content": content})
         findings = _make_findings(rng, texts) if rng.random() < FLAGGED else []
         n_findings = max(1, len(findings) - 1) if findings else 0
-        said = {
+        verdict = {
             "dialogue_id": name, "release": RELEASE, "taxonomy": "1.0.0", "status": "scored", "failure": None,
             "quality": 75.0, "findings": findings[:n_findings], "probabilities": None, "agent_turns": 2,
         } | ({"suggestions": findings[n_findings:]} if findings[n_findings:] else {})  # fmt: skip
         risk = max((each["probability"] for each in findings), default=0.0)
         row = {"dialogue": name, "release": RELEASE, "risk": risk, "flagged": bool(n_findings), **created}
-        batch.add(verdicts, {**row, "content": json.dumps(said)})
+        batch.add(verdicts, {**row, "content": json.dumps(verdict)})
         answers: list[Answer] = []
         if findings and rng.random() < REVIEWED:
-            kept = tuple(each for each in findings[:n_findings] if rng.random() < 0.8)
-            answers = [Answer(number + 1, False, None, CODES, kept)]
+            confirmed = tuple(each for each in findings[:n_findings] if rng.random() < 0.8)
+            answers = [Answer(number + 1, False, None, CODES, confirmed)]
             review = {
                 "id": number + 1, "key": f"k{number}", "project": None, "task": None, "dialogue": name,
                 "turn": None, "labeler": "rob", "kind": "reviewer", "codes": json.dumps(CODES),
-                "findings": json.dumps(kept), "seen_verdict": True, "seconds": 15.0, "at_ms": at_ms,
+                "findings": json.dumps(confirmed), "seen_verdict": True, "seconds": 15.0, "at_ms": at_ms,
                 "supersedes": None, "rejections": None,
             }  # fmt: skip
             batch.add(annotation_rows, review)
         facts = {"number": first_number(at_ms) + number % 1000, "dialogue": name, "at_ms": at_ms}
         facts |= {"day": at_ms // DAY_MS, **origin}
-        rows = combine(facts, Verdict(RELEASE, said), answers, [], "reviewed" if answers else "none")
+        rows = combine(facts, Verdict(RELEASE, verdict), answers, [], "reviewed" if answers else "none")
         batch.add(dialogue_index, rows.dialogue)
         for each in rows.findings:
             batch.add(finding_index, each)
@@ -133,7 +133,7 @@ def _make_findings(rng: random.Random, texts: list[str]) -> list[dict[str, Any]]
 
 
 def fill(store: Store, n: int) -> float:
-    """Fill the store in bulk, its indexes last; seconds."""
+    """Fills the store in bulk, its indexes last; returns the seconds."""
     started_s = time.monotonic()
     accounts.create_first(store, "ada", "benchmark only")
     accounts.create(store, "ada", Account(id="lea", role="lead"))
@@ -148,14 +148,14 @@ def fill(store: Store, n: int) -> float:
     with store.engine.begin() as connection:
         for statement in indexes:
             connection.exec_driver_sql(statement)
-    if not is_sqlite:  # what the server does by itself in time
+    if not is_sqlite:  # as autovacuum would do later
         with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(text("VACUUM ANALYZE"))
     return round(time.monotonic() - started_s, 1)
 
 
 def _drop_indexes(connection: Connection) -> list[str]:
-    """Drop the indexes of the tables to fill, but for those of constraints; return what makes them again."""
+    """Drops the indexes of the filled tables, except those of constraints; returns SQL to recreate them."""
     names = ("dialogues", "verdicts", "annotations", "dialogue_index", "finding_index", "dialogue_words")
     if connection.dialect.name == "sqlite":
         query = "SELECT name, sql, tbl_name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
@@ -164,10 +164,10 @@ def _drop_indexes(connection: Connection) -> list[str]:
             "SELECT indexname, indexdef, tablename FROM pg_indexes WHERE schemaname = current_schema() "
             "AND indexname NOT IN (SELECT conname FROM pg_constraint)"
         )
-    found = [row for row in connection.execute(text(query)).all() if row[2] in names]
-    for row in found:
-        connection.exec_driver_sql(f"DROP INDEX {row[0]}")
-    return [row[1] for row in found]
+    indexes = [row for row in connection.execute(text(query)).all() if row[2] in names]
+    for name, *_ in indexes:
+        connection.exec_driver_sql(f"DROP INDEX {name}")
+    return [statement for _, statement, _ in indexes]
 
 
 def _load(connection: Connection, name: str, rows: list[tuple[Any, ...]], *, is_sqlite: bool) -> None:
@@ -183,7 +183,7 @@ def _load(connection: Connection, name: str, rows: list[tuple[Any, ...]], *, is_
 
 
 def make_searches(rng: random.Random, words: list[str]) -> dict[str, list[Search]]:
-    """Searches by kind, each with other values."""
+    """Returns searches with different values, by kind."""
     agents, codes = [f"agent {n}" for n in range(AGENTS)], list(CODES)
     since = [(LAST_DAY - rng.randrange(7, DAYS)) * DAY_MS for _ in range(50)]
     week = [{"since_ms": day, "until_ms": day + 7 * DAY_MS} for day in since]
@@ -220,14 +220,14 @@ def make_searches(rng: random.Random, words: list[str]) -> dict[str, list[Search
 
 
 def measure(store: Store, n: int, repeats: int) -> dict[str, Any]:
-    """Milliseconds of each kind of read, by the clock and of this process's processor time: searches with the
-    total beside them, as the page does. The first read of each kind is left out. A search records what it
-    shows as read, so most have a write after them."""
+    """Returns percentiles of milliseconds by kind of read, of wall time and of this process's CPU time.
+    Searches are followed by their totals, as on the page. The first read of each kind is dropped. A search
+    records its results as read, so most include a write."""
     rng = random.Random(3)
     words = make_words(random.Random(7))
     times: dict[str, list[tuple[float, float]]] = {}
 
-    def timed(name: str, work: Callable[[], Any]) -> Any:
+    def measure_read(name: str, work: Callable[[], Any]) -> Any:
         started_s, cpu_s = time.perf_counter(), time.process_time()
         result = work()
         spent = (time.perf_counter() - started_s, time.process_time() - cpu_s)
@@ -237,8 +237,8 @@ def measure(store: Store, n: int, repeats: int) -> dict[str, Any]:
     for name, searches in make_searches(rng, words).items():
         for _ in range(repeats + 1):
             wanted = rng.choice(searches)
-            timed(f"search: {name}", lambda wanted=wanted: search(store, "lea", wanted))
-            timed(f"total: {name}", lambda wanted=wanted: count(store, "lea", wanted))
+            measure_read(f"search: {name}", lambda wanted=wanted: search(store, "lea", wanted))
+            measure_read(f"total: {name}", lambda wanted=wanted: count(store, "lea", wanted))
     for name, wanted in (
         ("", Search()),
         (" of a code", Search(code=CODES[0])),
@@ -251,25 +251,29 @@ def measure(store: Store, n: int, repeats: int) -> dict[str, Any]:
                 break
             after = page.after
         for _ in range(repeats + 1):
-            timed(f"page 200{name}", lambda wanted=wanted, after=after: search(store, "lea", wanted, after))
+            measure_read(
+                f"page 200{name}", lambda wanted=wanted, after=after: search(store, "lea", wanted, after)
+            )
     until = LAST_DAY * DAY_MS
     span = (until - 7 * DAY_MS, until)
     for _ in range(repeats + 1):
         agent = f"agent {rng.randrange(AGENTS)}"
-        timed("totals of a week", lambda: read_totals(store, "lea", *span))
-        timed("totals of a week, an agent", lambda agent=agent: read_totals(store, "lea", *span, agent=agent))
+        measure_read("totals of a week", lambda: read_totals(store, "lea", *span))
+        measure_read(
+            "totals of a week, an agent", lambda agent=agent: read_totals(store, "lea", *span, agent=agent)
+        )
         for dimension in get_args(Dimension):
-            timed(f"week by {dimension}", lambda d=dimension: read_groups(store, "lea", d, *span))
-        timed(
+            measure_read(f"week by {dimension}", lambda d=dimension: read_groups(store, "lea", d, *span))
+        measure_read(
             "week by code, an agent",
             lambda agent=agent: read_groups(store, "lea", "code", *span, agent=agent),
         )
-        timed("week by code, a team", lambda: read_groups(store, "lea", "code", *span, team="team 1"))
-        timed("100 days by agent", lambda: read_groups(store, "lea", "agent", 0, until))
-        timed("choices of the filters", lambda: list_choices(store, "lea"))
+        measure_read("week by code, a team", lambda: read_groups(store, "lea", "code", *span, team="team 1"))
+        measure_read("100 days by agent", lambda: read_groups(store, "lea", "agent", 0, until))
+        measure_read("choices of the filters", lambda: list_choices(store, "lea"))
         name = f"d{rng.randrange(n):07d}"
-        timed("dialogue page: history", lambda name=name: read_history(store, "lea", name))
-        timed("dialogue page: similar", lambda name=name: find_similar(store, "lea", name))
+        measure_read("dialogue page: history", lambda name=name: read_history(store, "lea", name))
+        measure_read("dialogue page: similar", lambda name=name: find_similar(store, "lea", name))
     return {name: _percentiles(each[1:]) for name, each in times.items()}
 
 
@@ -282,16 +286,16 @@ def _percentiles(times: list[tuple[float, float]]) -> dict[str, float]:
 
 
 def benchmark(*, store: str, filled: bool = False, dialogues: int = 1000, repeats: int = 20) -> None:
-    """Fill a store and time what people wait for.
+    """Fill a store and measure the reads of the console.
 
     Parameters
     ----------
     store
-        A place to fill: a SQLite file or a PostgreSQL URL.
+        The store to fill: a SQLite file or a PostgreSQL URL.
     filled
         The store was filled by this benchmark before.
     repeats
-        How often each read is timed, with other values each time.
+        Measurements of each read, each with different values.
     """
     if not filled:
         upgrade(store)

@@ -1,7 +1,7 @@
-"""Finds the texts of the console's screens for Babel (`make translations`): those of the pages, and those of
-the errors that can reach a page (`tool.babel` in ``pyproject.toml`` says in which files).
+"""Extracts the texts of the console for Babel (`make translations`): those of pages, and of errors that can
+reach a page (the files are in `tool.babel` of ``pyproject.toml``).
 
-Babel's own reader works on tokens, and before Python 3.12 an f-string is one token: it misses the text of
+Babel's own extractor works on tokens, and before Python 3.12 an f-string is one token: it misses the text of
 ``f"**{_('Agents')}**"``.
 """
 
@@ -20,19 +20,19 @@ ERRORS: Mapping[str, tuple[int, ...]] = {
     "NotAllowed": (1,), "MustChangePassword": (1,), "StaleLease": (1,), "DialogueMissing": (1,),
     "StoreDamaged": (1,), "Conflict": (0,), "InvalidValue": (0,), "Message": (0,),
 }  # fmt: skip
-"""What holds a text, and which of its arguments are one."""
+"""Classes and functions with translated arguments, and the positions of these."""
 
 
 def extract_calls(
     file: IO[bytes], keywords: Collection[str], _comment_tags: Collection[str], options: object
 ) -> Iterator[tuple[int, str, tuple[str | None, ...], list[str]]]:
-    """Calls of the functions named by `keywords`, as Babel wants them: line, name, arguments (None for one
-    that is no literal string) and comments (none). Also the text of each error that is made, as a call of
-    `_`; of a choice between two texts, both. There are no `options`.
+    """Yields calls of the functions `keywords` in Babel's format: line, name, arguments (None if no literal
+    string) and comments (none). Also the text of each error, as a call of `_`; of a conditional expression
+    both texts. `options` is unused.
 
     Raises:
-        SyntaxError: The file is no Python, or a text is an f-string, whose words no catalogue can hold; the
-            text of an error must be a literal, or a name or attribute with another error's text.
+        SyntaxError: the file is no Python, or a text is an f-string, which cannot be in a catalogue; the text
+            of an error must be a literal, or a name or attribute with another error's text.
     """
     for node in ast.walk(ast.parse(file.read())):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
@@ -68,7 +68,7 @@ def extract_calls(
 def extract_texts(
     file: IO[bytes], _keywords: Collection[str], _comment_tags: Collection[str], options: object
 ) -> Iterator[tuple[int, str, tuple[str, ...], list[str]]]:
-    """The texts of a YAML file of the screens, a list or what is below `texts`, as calls of `_`."""
+    """Yields the texts of a YAML file, a list or the value of `texts`, as calls of `_`."""
 
     def walk(value: Any) -> Iterator[str]:
         if isinstance(value, str):

@@ -1,14 +1,12 @@
-"""How much personal data masking finds, and how often it masks what is none.
+"""Measures the recall and the false masks of masking.
 
     python runs/studies/masking_recall.py [tests/detector/masking_lines.jsonl] [--half test] [--author other]
     [--misses]
 
 Reads labelled lines: ``{"text", "kind": plain|obfuscated|clean, "half": development|test, "entities":
-[{"start", "end", "type"}]}``, and a
-"language" and an "author" where lines are of several. An entity is found when every letter and digit of it
-lies under a
-placeholder of any type; a leaked half counts as a miss. A false mask is a placeholder that covers no
-entity. Writes nothing. `--misses` names lines by number and type, never by text.
+[{"start", "end", "type"}]}``, optionally with "language" and "author". An entity is found if placeholders of
+any type cover all its letters and digits; partial cover is a miss. A false mask is a placeholder that covers
+no entity. Writes nothing. `--misses` lists lines by number and type, never by text.
 """
 
 from __future__ import annotations
@@ -54,34 +52,34 @@ class Line:
 
 @dataclass
 class Tally:
-    """Counts by (kind, type) and by kind; `misses` and `false` are (line, type)."""
+    """Counts by (kind, type) and by kind; `misses` and `false` are (line, type), `hits` entities found."""
 
     entities: Counter[tuple[str, str]] = field(default_factory=Counter)
-    found: Counter[tuple[str, str]] = field(default_factory=Counter)
+    hits: Counter[tuple[str, str]] = field(default_factory=Counter)
     typed: Counter[tuple[str, str]] = field(default_factory=Counter)
     lines: Counter[str] = field(default_factory=Counter)
     false_masks: Counter[str] = field(default_factory=Counter)
     misses: list[tuple[int, str]] = field(default_factory=list)
     false: list[tuple[int, str]] = field(default_factory=list)
     by_language: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """(type, language, "entities" or "found"), over all kinds of lines."""
+    """Counts by (type, language, "entities" or "hits"), over all kinds of lines."""
 
     def recall(self, kind: str, type_: str | None = None) -> float:
-        """Share of entities found, in [0, 1]; of one type, or of all; NaN where there are none."""
+        """Returns the share of entities found, in [0, 1], of one type or of all; NaN if there are none."""
         keys = [key for key in self.entities if key[0] == kind and type_ in (None, key[1])]
         total = sum(self.entities[key] for key in keys)
-        return sum(self.found[key] for key in keys) / total if total else float("nan")
+        return sum(self.hits[key] for key in keys) / total if total else float("nan")
 
     def false_per_thousand(self, kind: str = "clean") -> float:
-        """False masks per 1,000 lines of a kind."""
+        """Returns the false masks per 1,000 lines of a kind."""
         return 1000 * self.false_masks[kind] / self.lines[kind] if self.lines[kind] else float("nan")
 
 
 def read_lines(path: Path) -> list[Line]:
-    """The labelled lines of a file.
+    """Reads the labelled lines of a file.
 
     Raises:
-        InputRefused: the file is missing, or a line is no labelled line; the message names it.
+        InputRefused: the file cannot be read, or a line is invalid.
     """
     try:
         rows = path.read_text(encoding="utf-8").splitlines()
@@ -112,50 +110,43 @@ def _line(number: int, row: dict[str, Any]) -> Line:
 
 
 def measure(lines: Iterable[Line]) -> Tally:
-    """Mask every line by itself and count."""
+    """Masks every line separately and counts."""
     tally = Tally()
     for line in lines:
-        _count(tally, line, mask_text(line.text))
+        masked = mask_text(line.text)
+        tally.lines[line.kind] += 1
+        for entity in line.entities:
+            key = (line.kind, entity.type)
+            spans = [span for span in masked.spans if _overlaps(span, entity)]
+            tally.entities[key] += 1
+            tally.by_language[entity.type, line.language, "entities"] += 1
+            if all(
+                any(span.original_start <= offset < span.original_end for span in spans)
+                for offset in range(entity.start, entity.end)
+                if line.text[offset].isalnum()
+            ):
+                tally.hits[key] += 1
+                tally.by_language[entity.type, line.language, "hits"] += 1
+            else:
+                tally.misses.append((line.number, entity.type))
+            tally.typed[key] += any(_type(span, masked) == entity.type for span in spans)
+        for span in masked.spans:
+            if not any(_overlaps(span, entity) for entity in line.entities):
+                tally.false_masks[line.kind] += 1
+                tally.false.append((line.number, _type(span, masked)))
     return tally
 
 
-def _count(tally: Tally, line: Line, masked: MaskedText) -> None:
-    tally.lines[line.kind] += 1
-    for entity in line.entities:
-        key = (line.kind, entity.type)
-        tally.entities[key] += 1
-        tally.by_language[entity.type, line.language, "entities"] += 1
-        if _is_covered(line.text, entity, masked):
-            tally.found[key] += 1
-            tally.by_language[entity.type, line.language, "found"] += 1
-        else:
-            tally.misses.append((line.number, entity.type))
-        tally.typed[key] += any(_kind(span, masked) == entity.type for span in _touching(entity, masked))
-    for span in masked.spans:
-        if not any(e.start < span.original_end and span.original_start < e.end for e in line.entities):
-            tally.false_masks[line.kind] += 1
-            tally.false.append((line.number, _kind(span, masked)))
-
-
-def _kind(span: Edit, masked: MaskedText) -> str:
+def _type(span: Edit, masked: MaskedText) -> str:
     return masked.text[span.start + 1 : span.end].rpartition("_")[0]
 
 
-def _touching(entity: Entity, masked: MaskedText) -> list[Edit]:
-    return [s for s in masked.spans if s.original_start < entity.end and entity.start < s.original_end]
-
-
-def _is_covered(text: str, entity: Entity, masked: MaskedText) -> bool:
-    spans = _touching(entity, masked)
-    return all(
-        any(span.original_start <= place < span.original_end for span in spans)
-        for place in range(entity.start, entity.end)
-        if text[place].isalnum()
-    )
+def _overlaps(span: Edit, entity: Entity) -> bool:
+    return span.original_start < entity.end and entity.start < span.original_end
 
 
 def report(tally: Tally) -> str:
-    """The figures as text: recall by kind and type, then false masks by kind."""
+    """Formats the figures: recall by kind and type, then false masks by kind."""
     rows = [f"{'kind':12}{'type':10}{'entities':>9}{'recall':>9}{'right type':>12}"]
     for kind in KINDS[:2]:
         types = sorted(key[1] for key in tally.entities if key[0] == kind)
@@ -174,7 +165,7 @@ def report(tally: Tally) -> str:
 
 
 def language_table(tally: Tally) -> str:
-    """Found of all entities by type and language, as a table in Markdown; the last column is the share."""
+    """Formats hits / entities by type and language as a Markdown table; the last column is the recall."""
     languages = sorted({key[1] for key in tally.by_language})
     rows = [f"| type | {' | '.join(languages)} | recall |", "|---" * (len(languages) + 2) + "|"]
     for type_ in (*sorted({key[0] for key in tally.by_language}), "all"):
@@ -187,9 +178,9 @@ def language_table(tally: Tally) -> str:
                 )
                 for language in languages
             ]
-            for what in ("found", "entities")
+            for what in ("hits", "entities")
         ]
-        cells = [f"{found}/{total}" if total else "" for found, total in zip(*counts, strict=True)]
+        cells = [f"{hits}/{total}" if total else "" for hits, total in zip(*counts, strict=True)]
         rows.append(f"| {type_} | {' | '.join(cells)} | {sum(counts[0]) / sum(counts[1]):.2f} |")
     return "\n".join(rows)
 

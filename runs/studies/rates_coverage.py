@@ -1,11 +1,11 @@
-"""Whether the rates of `dialint eval rates` cover the truth, on made-up logs of which it is known.
+"""Simulates the coverage of the intervals of `dialint eval rates`, on made-up logs.
 
-Run: ``python runs/studies/rates_coverage.py --full`` (without, a tenth of the logs). Dialogues have a turn or
-more and, if bad, errors in several of them. dialint's verdict is a finding, a suggestion or nothing; people
-read some dialogues. Prints, for each plan, how often each 95 % interval covers and how wide it is: `post`,
-ours; `readings`, those alone; `bootstrap`, the bootstrap-t of the same estimate; `by turn`, of the share
-of turns, as if those of one dialogue were independent. Then false discoveries among agents, by `audit`, ours,
-and by `findings`, which dialint makes more often of some agents than of others. Writes nothing.
+Run: ``python runs/studies/rates_coverage.py --full`` (without it a tenth of the logs). Dialogues have one or
+more turns and, if bad, errors in several of them. dialint's verdict is a finding, a suggestion or neither;
+people read some dialogues. Prints, for each plan, coverage and width of each 95 % interval: `post`, that of
+dialint; `readings`, by readings alone; `bootstrap`, the bootstrap-t of the same estimate; `by turn`, of the
+share of turns, as if those of one dialogue were independent. Then false discoveries among agents, by `audit`,
+that of dialint, and by `findings`, whose error rate differs between agents. Writes nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ROUNDS = 300
 
 @dataclass(frozen=True)
 class LogPlan:
-    """Dialogues of a log and how many are read; the shares of findings, suggestions and neither, and how many
-    of each have an error."""
+    """Numbers of dialogues and readings of a log; the shares of findings, suggestions and neither, and the
+    error rate of each."""
 
     name: str
     sizes: tuple[float, float, float]
@@ -46,13 +46,13 @@ PLANS = (
     LogPlan("small log", (0.3, 0.2, 0.5), (0.7, 0.3, 0.1), n=150, n_read=60),
 )
 AGENTS = ((0.03, 0.1, 0), (0.03, 0.3, 0), (0.1, 0.1, 0), (0.1, 0.3, 0), (0.3, 0.3, 0), (0.1, 0.3, 3))
-"""Rate, share of the dialogues that is read, bad agents."""
+"""(rate, share of dialogues that are read, number of bad agents)."""
 TURNS_WRONG = 0.4
 """Share of a bad dialogue's turns with an error."""
 
 
 def coverage(plan: LogPlan, n_logs: int, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
-    """By method, how often the interval covers the truth, and its mean width."""
+    """Returns the coverage and the mean width of the interval of each method."""
     intervals: dict[str, list[tuple[float, float]]] = {}
     turn_rate = plan.rate * TURNS_WRONG
     for _ in range(n_logs):
@@ -81,7 +81,7 @@ def coverage(plan: LogPlan, n_logs: int, rng: np.random.Generator) -> dict[str, 
 
 
 def make_units(strata: np.ndarray, bad: np.ndarray, read: np.ndarray) -> Units:
-    """The units of dialogues with a verdict (0 to 2) that are bad, and read, or not."""
+    """Returns the units of dialogues by verdict (0 to 2), and whether each is bad, and read."""
     sizes = np.eye(3)[strata]
     return Units(sizes, sizes * read[:, None], sizes * (read & bad)[:, None], np.ones(len(sizes)))
 
@@ -89,7 +89,7 @@ def make_units(strata: np.ndarray, bad: np.ndarray, read: np.ndarray) -> Units:
 def bootstrap_t(
     strata: np.ndarray, bad: np.ndarray, read: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """The bootstrap-t of the post-stratified rate over dialogues, by the counts of its cells."""
+    """Returns the bootstrap-t interval of the post-stratified rate, by resampling the counts of its cells."""
     n_all = np.bincount(strata, minlength=3)
     n = np.bincount(strata[read], minlength=3)
     k = np.bincount(strata[read & bad], minlength=3)
@@ -115,9 +115,9 @@ def _estimate(sizes: np.ndarray, n: np.ndarray, k: np.ndarray) -> tuple[np.ndarr
 def false_discoveries(
     rate: float, share_read: float, n_logs: int, rng: np.random.Generator, n_bad: int = 0, n_agents: int = 20
 ) -> dict[str, float]:
-    """The false discovery rates among agents of equal `rate`, `n_bad` of them with thrice as much, by the
-    audit and by findings alone, which are wrong in 0 to 20 % of an agent's clean dialogues; and the share of
-    the bad agents that the audit tells apart, as `power`."""
+    """Returns the false discovery rates among agents of equal `rate`, except `n_bad` with three times the
+    rate, by the audit and by findings alone, which are wrong in 0 to 20 % of an agent's clean dialogues; and,
+    as `power`, the share of bad agents that the audit detects."""
     results: dict[str, list[float]] = {"audit": [], "findings": [], "power": []}
     rates = np.where(np.arange(n_agents) < n_bad, 3 * rate, rate)
     for _ in range(n_logs):
@@ -143,7 +143,7 @@ def false_discoveries(
 
 
 def main(*, full: bool = False, seed: int = 0) -> None:
-    """Print coverage and false discoveries; `full` takes ten times as many logs."""
+    """Print coverage and false discoveries; `full` simulates ten times as many logs."""
     rng, many = np.random.default_rng(seed), 10 if full else 1
     for plan in PLANS:
         figures = coverage(plan, 200 * many, rng)

@@ -1,16 +1,16 @@
-"""Makes labelled examples of the errors that were read in real dialogues, to train and calibrate on.
+"""Builds labelled examples of errors in real dialogues, for training and calibration.
 
     DIALINT_DATA=... python runs/studies/natural/examples.py build/natural
     dialint data mix --examples build/examples build/natural --repeat 0.3 4 --out build/mixed
 
-`readings.jsonl` lists the dialogues that were read whole, each with its errors: turn, code, whether the
-reader was sure, and the offsets of the words that show it. It holds no text; that is joined from the corpora.
-The reader was a large language model that had the taxonomy, the whole dialogue with its tools' results and,
-for tau_bench, the policies; each dialogue was read once, and no person has read them. Dialogues of the
-natural development set (`turns.jsonl`, `findings.jsonl`) are not among them, nor tasks of tau_bench whose
-gold reward is known to be wrong, nor corpora whose terms let no weights ship but SGD, which is never trained
-on. A sure error has probability 1, an unsure one 0.5. The sets: ``train``, ``dev``, ``calibration`` by a hash
-of the dialogue's group (tau_bench: the task, so that no task lies in two), and ``test_natural_sgd``.
+`readings.jsonl` lists whole dialogues with their errors: turn, code, whether the reader was sure, and the
+offsets of the evidence. It has no text, which is joined from the corpora. The reader was a large language
+model with the taxonomy, the whole dialogue with its tools' results and, for tau_bench, the policies; each
+dialogue was read once, and by no person. Excluded are dialogues of the natural development set
+(`turns.jsonl`, `findings.jsonl`), tasks of tau_bench with a wrong gold reward, and corpora whose terms
+exclude the release of weights, except SGD, which is never trained on. A sure error has probability 1, an
+unsure one 0.5. Sets: ``train``, ``dev``, ``calibration`` by a hash of the dialogue's group (tau_bench: the
+task, so that no task is in two), and ``test_natural_sgd``.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ CORPORA = {
 }
 SETS = {"dev": 0.08, "calibration": 0.22}
 PROCESS = ("P1", "P2", "P3", "P4")
-"""Read in tau_bench only, where the reader had the policies."""
+"""Labelled in tau_bench only, where the reader had the policies."""
 app = App(help="Make examples of the errors read in real dialogues.")
 
 
 def set_of(corpus: str, dialogue_id: str) -> str:
-    """The set that a dialogue belongs to."""
+    """Returns the set of a dialogue."""
     if corpus == "sgd":
         return "test_natural_sgd"
     task = re.search(r"(?:airline|retail)#\d+", dialogue_id) if corpus == "tau_bench" else None
@@ -107,7 +107,7 @@ def main(out: Path, *, every: int = 1) -> None:
 
 
 def _dialogues(corpus: str, ids: set[str]) -> Iterator[Dialogue]:
-    """The dialogues of a corpus with these ids, as `dialint` reads them."""
+    """Yields the dialogues of a corpus with these ids, as read by `dialint`."""
     table = pq.read_table(Path(os.environ["DIALINT_DATA"]) / CORPORA[corpus][0])
     table = table.filter(pc.is_in(table["dialogue_id"], value_set=pc.cast(sorted(ids), "string")))
     with TemporaryDirectory() as folder:
@@ -119,7 +119,7 @@ def _dialogues(corpus: str, ids: set[str]) -> Iterator[Dialogue]:
 
 
 def _labels(dialogue: Dialogue, errors: list[dict[str, Any]]) -> Iterator[Label]:
-    """A label for each turn and code; of two the surer one."""
+    """Yields a label for each turn and code; a sure one replaces an unsure one."""
     best: dict[tuple[int, str], dict[str, Any]] = {}
     for error in errors:
         key = (error["turn"], error["code"])

@@ -1,4 +1,4 @@
-"""Measures a release on the natural development set: real dialogues, drawn by seed and read.
+"""Measures a release on the natural development set: a random sample of real dialogues, labelled by a reader.
 
     DIALINT_DATA=... python runs/studies/natural/measure.py logs OUT    # OUT/CORPUS.parquet
     dialint score OUT/star.parquet --out OUT/star.jsonl     and so on, with the release to measure;
@@ -9,15 +9,13 @@
     python runs/studies/natural/measure.py exam OUT     # OUT/CORPUS.parquet with OUT/CORPUS.labels.jsonl
     dialint eval run OUT/star.parquet --labels OUT/star.labels.jsonl --release A --against B
 
-`turns.jsonl` lists drawn turns of agents with the errors that two independent readings found there; a third
-settled where they differed. `findings.jsonl` lists suspicions of embedded-3 (probability .1 or more), each
-with a judgement. `exam.jsonl` lists 183 whole dialogues of the half looked at once with the errors that two
-readings named, sure where both did: 91
-by which checks were mended afterwards, and 92 (`read`) drawn after that. All hold ids, codes and judgements;
-the text is joined from the corpora.
-The readings are those of a large language model that had the taxonomy, the dialogue with its tool results
-and, for tau_bench, the policies: no person has read them. A dialogue belongs to the half ``dev``, on which
-choices are made, or ``once``, looked at once at the end, by a hash of its id.
+`turns.jsonl` lists sampled agent turns with the errors of two independent readings; a third settled
+differences. `findings.jsonl` lists suspicions of embedded-3 (probability .1 or more), each with a judgement.
+`exam.jsonl` lists 183 whole dialogues of the half ``once`` with the errors of two readings, sure if in both:
+91 by which checks were fixed afterwards, and 92 (`read`) sampled after that. All have ids, codes and
+judgements; the text is joined from the corpora. The reader was a large language model with the taxonomy, the
+dialogue with its tool results and, for tau_bench, the policies; no person has read them. A hash of its id
+puts a dialogue into the half ``dev``, on which choices are made, or ``once``, which is used once at the end.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ from dialint.detector.checks import CheckContext, Evidence, load_checks
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.log_profile import profile_log
-from dialint.detector.records import Dialogue, Finding, Label, Verdict
+from dialint.detector.records import Dialogue, Finding, Label
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.verdict_files import read_verdicts
 
@@ -61,18 +59,18 @@ app = App(help="Measure a release on the natural development set.")
 
 
 def half_of(dialogue_id: str) -> str:
-    """The half of the set that a dialogue belongs to."""
+    """Returns the half of a dialogue."""
     return "dev" if int(sha256(dialogue_id.encode()).hexdigest()[:16], 16) % 2 == 0 else "once"
 
 
 def read_rows(name: str) -> list[dict[str, Any]]:
-    """The rows of ``turns.jsonl`` or ``findings.jsonl``."""
+    """Reads the rows of a file beside this one."""
     return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
 
 
 @app.command
 def logs(out: Path) -> None:
-    """Write the drawn dialogues of each corpus to OUT/CORPUS.parquet."""
+    """Write the sampled dialogues of each corpus to OUT/CORPUS.parquet."""
     _write_logs(out, [*read_rows("turns.jsonl"), *read_rows("findings.jsonl")])
 
 
@@ -116,14 +114,17 @@ def _write_logs(out: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 @app.command
 def tally(*verdicts: Path, half: Half = "dev") -> None:
-    """Precision and recall on the drawn turns, and the judgements on findings that are still reported."""
+    """Print precision and recall on the sampled turns, and the judgements on findings still reported."""
     reported: Reported = {}
     for path in verdicts:
         for verdict in read_verdicts(path):
-            _collect(verdict, reported)
-    turns = [row for row in read_rows("turns.jsonl") if half in ("both", half_of(row["dialogue"]))]
+            turns = reported.setdefault(verdict.dialogue_id, defaultdict(lambda: defaultdict(list)))
+            for kind in ("findings", "suggestions"):
+                for finding in getattr(verdict, kind):
+                    turns[finding.turn][kind].append(finding)
+    sample = [row for row in read_rows("turns.jsonl") if half in ("both", half_of(row["dialogue"]))]
     for kind in ("findings", "suggestions"):
-        _print_turns(kind, [row for row in turns if row["dialogue"] in reported], reported)
+        _print_turns(kind, [row for row in sample if row["dialogue"] in reported], reported)
     judged = [row for row in read_rows("findings.jsonl") if half in ("both", half_of(row["dialogue"]))]
     for kind in ("findings", "suggestions"):
         _print_judged(kind, judged, reported)
@@ -131,12 +132,11 @@ def tally(*verdicts: Path, half: Half = "dev") -> None:
 
 @app.command
 def reliability(*verdicts: Path, half: Half = "dev", readings: Path | None = None) -> None:
-    """How often findings and suggestions are right by their stated probability, and by code.
+    """Print the precision of findings and suggestions by stated probability, and by code.
 
-    Without `readings` on the drawn turns of turns.jsonl; with it on every turn of the dialogues that were
-    read whole, a JSON line each: ``{"dialogue": ID, "errors": [{"turn", "code", "sure"}]}``. An error that is
-    arguable, or of which the reader was not sure, counts nowhere. Where the verdicts hold all probabilities,
-    those of every read turn and code are a third table.
+    Without `readings` on the sampled turns of turns.jsonl; with it on every turn of whole dialogues, a JSON
+    line each: ``{"dialogue": ID, "errors": [{"turn", "code", "sure"}]}``. Arguable and unsure errors are
+    ignored. If the verdicts have all probabilities, those of every labelled turn and code are a third table.
     """
     errors, is_read = _read_errors(readings, half)
     rows: dict[str, list[tuple[str, float, bool]]] = {"findings": [], "suggestions": [], "probabilities": []}
@@ -162,8 +162,7 @@ def reliability(*verdicts: Path, half: Half = "dev", readings: Path | None = Non
 
 @app.command
 def checks(*logs: Path, rounds: int = 3) -> None:
-    """For each check how often it was right for its codes, and the microseconds of processor
-    time a turn of the logs, the best of `rounds`."""
+    """Print the record of each check by code, and its CPU microseconds a turn, the best of `rounds`."""
     items = read(open_logs([str(path) for path in logs]), ReadConfig(max_bad=1.0), Counts())
     dialogues = [item.dialogue for item in items if isinstance(item, Loaded)]
     log, n_turns = profile_log(dialogues), sum(len(dialogue.turns) for dialogue in dialogues)
@@ -182,7 +181,7 @@ def checks(*logs: Path, rounds: int = 3) -> None:
 
 
 def _seconds(work: Callable[[Dialogue], object], dialogues: Sequence[Dialogue]) -> float:
-    copies = [dialogue.model_copy() for dialogue in dialogues]  # what is kept by dialogue is made anew
+    copies = [dialogue.model_copy() for dialogue in dialogues]  # without cached properties
     started = time.thread_time()
     for dialogue in copies:
         work(dialogue)
@@ -192,14 +191,14 @@ def _seconds(work: Callable[[Dialogue], object], dialogues: Sequence[Dialogue]) 
 def _read_errors(
     readings: Path | None, half: Half
 ) -> tuple[dict[tuple[str, int, str], bool | None], Callable[[str, int], bool]]:
-    """The errors by dialogue, turn and code, None for arguable ones, and whether a turn was read."""
+    """Returns the errors by dialogue, turn and code, None if arguable, and a predicate of labelled turns."""
     errors: dict[tuple[str, int, str], bool | None] = {}
     if readings is None:
-        drawn = [row for row in read_rows("turns.jsonl") if half in ("both", half_of(row["dialogue"]))]
-        for row in drawn:
+        sample = [row for row in read_rows("turns.jsonl") if half in ("both", half_of(row["dialogue"]))]
+        for row in sample:
             errors |= {(row["dialogue"], row["turn"], code): None for code in row["arguable"]}
             errors |= {(row["dialogue"], row["turn"], code): True for code in row["errors"]}
-        turns = {(row["dialogue"], row["turn"]) for row in drawn}
+        turns = {(row["dialogue"], row["turn"]) for row in sample}
         return errors, lambda dialogue, turn: (dialogue, turn) in turns
     files = sorted(readings.glob("*.jsonl")) if readings.is_dir() else [readings]
     lines = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
@@ -212,7 +211,7 @@ def _read_errors(
 
 
 def _print_reliability(kind: str, rows: Sequence[tuple[str, float, bool]]) -> None:
-    """Rows are of code, probability, and whether it was right."""
+    """Rows are (code, probability, is right)."""
     brier = sum((probability - is_right) ** 2 for _, probability, is_right in rows) / len(rows)
     right = sum(is_right for *_, is_right in rows)
     print(f"\n{kind}: right {_rate(right, len(rows))}, Brier {brier:.3f}, "
@@ -227,14 +226,6 @@ def _print_reliability(kind: str, rows: Sequence[tuple[str, float, bool]]) -> No
         part = [row for row in rows if row[0] == code]
         print(f"  {code}: stated {sum(row[1] for row in part) / len(part):.2f}, right "
               f"{_rate(sum(row[2] for row in part), len(part))}")  # fmt: skip
-
-
-def _collect(verdict: Verdict, reported: Reported) -> None:
-    """Add what a verdict says of each turn of its dialogue."""
-    turns = reported.setdefault(verdict.dialogue_id, defaultdict(lambda: {"findings": [], "suggestions": []}))
-    for kind, found in (("findings", verdict.findings), ("suggestions", verdict.suggestions)):
-        for finding in found:
-            turns[finding.turn][kind].append(finding)
 
 
 def _print_turns(kind: str, rows: Iterable[dict[str, Any]], reported: Reported) -> None:
@@ -263,8 +254,8 @@ def _print_turns(kind: str, rows: Iterable[dict[str, Any]], reported: Reported) 
 def _print_judged(kind: str, rows: Iterable[dict[str, Any]], reported: Reported) -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        found = reported[row["dialogue"]][row["turn"]][kind] if row["dialogue"] in reported else ()
-        if any(finding.code == row["code"] for finding in found):
+        listed = reported[row["dialogue"]][row["turn"]][kind] if row["dialogue"] in reported else ()
+        if any(finding.code == row["code"] for finding in listed):
             counts[row["code"]][row["judgement"]] += 1
     whole = sum(counts.values(), Counter[str]())
     print(f"\njudged {kind} that are still reported: right {_rate(whole['right'], whole.total())}")
