@@ -67,7 +67,7 @@ class ScoreConfig:
     Prometheus' node_exporter, which may read it: it has no text and no id of a dialogue."""
 
     format: Literal["text", "jsonl"] = "text"
-    """Format of the report that is printed without --out."""
+    """Format of what is printed without --out."""
 
     fail_on: Severity | None = None
     """Exit with 1 if a reported finding is this severe or more severe, and with 3 if none is, but too many

@@ -63,9 +63,9 @@ def test_recall_lines_by_author_type_and_language(author: str, half: str) -> Non
                     for key, n in tally.by_language.items()
                     if key[2] == what and name in (key[place], "all")
                 )
-                for what in ("found", "entities")
+                for what in ("hits", "entities")
             }
-            assert counts["found"] / counts["entities"] >= floor, (name, counts)
+            assert counts["hits"] / counts["entities"] >= floor, (name, counts)
     assert tally.false_masks["clean"] == tally.false_masks["plain"] == 0
 
 
