@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import MODE_KEY, locate_call, name_words, strings_of
+from dialint.detector.checks.calls import MODE_KEY, locate_call, may_write, name_words, strings_of
 from dialint.detector.checks.quantities import ISO, MONEY_NAME, quantities
 from dialint.detector.checks.values import DIGIT_NAMES, fields_of
-from dialint.detector.checks.words import SENTENCE, fold, is_slip, patterns, read_words
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
-from dialint.detector.tool_use import uses_by_turn
+from dialint.detector.checks.words import SENTENCE, fold, has_phrase, is_slip, patterns, read_words, words_of
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall, Turn
+from dialint.detector.tool_use import ToolUse, uses_by_turn
 
 _TOKEN = re.compile(r"[^\W_]++")
 _DIGITS = re.compile(r"\d++")
@@ -169,16 +169,18 @@ _WORD = re.compile(r"\d++|[^\W\d_]++")
 _NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
 
 
-@check(P3=Evidence(84, 89), languages=("en",))
+@check(P3=Evidence(99, 105), languages=("en",))
 def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the first call of a tool with a place or a time of day of which no word was stated, nor returned,
     before it (P3); or any call with another choice than the customer's: a day of the week, or a value of a
-    list in the log, that nobody stated, where the customer stated exactly one other, or a day or an
-    hour beside the only one in the customer's last message; the first before the customer speaks again.
+    list in the log, that nobody stated, where the customer stated exactly one other, or a day, an hour
+    or, right after it, a value of a list beside the only one in the customer's last message; the first before
+    the customer speaks again.
 
     Codes of places are ignored, and a time where the customer speaks of now, of soon, or of any time. Read
     on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 37 of 39, all there are;
-    of last messages, in all of STAR (2026-11-30), 10 of 10.
+    of last messages, in all of STAR (2026-11-30), 10 of 10, of values of lists 15 of 16, on which their
+    conditions were set.
     """
     uses = uses_by_turn(dialogue)
     if not uses:
@@ -207,9 +209,11 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                 ):
                     reasons.append(f"'{name}' was called with {key}, which nobody had stated")
             for key, value in strings_of(use.call):
-                wish = wishes.other(use.call, key, value, context.log.choices) or wishes.last(
-                    use.call, key, value
-                )
+                choices = context.log.choices
+                wish = wishes.other(use.call, key, value, choices) or wishes.last(use.call, key, value)
+                last = wishes.last_choice(use.call, key, value, choices)
+                if wish is None and (may_write(name) or last not in _sent_next(uses, dialogue, turn, name, key)):
+                    wish = last
                 if wish is not None and (name, key) not in reported:
                     reported.add((name, key))
                     reasons.append(f"'{name}' was called with {value} for {key}; the customer named {wish}")
@@ -223,6 +227,21 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
         )
 
 
+def _sent_next(
+    uses: Mapping[int, Sequence[ToolUse]], dialogue: Dialogue, turn: Turn, name: str, key: str
+) -> set[str]:
+    """Return the values of an argument in the calls of a tool between a turn and the next message."""
+    rest = dropwhile(lambda each: each.index <= turn.index, dialogue.turns)
+    after = takewhile(lambda each: each.role == "tool" or not each.text.strip(), rest)
+    return {
+        " ".join(value.casefold().split())
+        for each in after
+        for use in uses.get(each.index, ())
+        for own, value in strings_of(use.call)
+        if use.call.name == name and own == key
+    }
+
+
 def _words(text: str) -> set[str]:
     """Return the words and numbers of a text, and each two neighbours as one, without halves of the day."""
     words = [_NUMBERS.get(word, word) for word in _WORD.findall(text.casefold())]
@@ -230,6 +249,7 @@ def _words(text: str) -> set[str]:
 
 
 _DAYS = tuple(read_words("weekdays"))
+_EMPTY = words_of("empty_words")
 
 
 class _Wishes:
@@ -240,15 +260,17 @@ class _Wishes:
         self._tried = set[tuple[str, str, str]]()
         self._is_any_day = False
         self._last = self._question = ""
-        self._sent = set[tuple[str, str, str]]()
+        self._sent, self._sent_since = set[tuple[str, str, str]](), set[tuple[str, str, str]]()
+        self._is_answered = True
 
     def add(self, text: str, role: Role) -> None:
         """Adds a text, with the forms of its words that misspelt ones share."""
         is_customer = role == "customer"
         if is_customer and text.strip():
-            self._last = text
+            self._last, self._is_answered = text, False
+            self._sent_since.clear()
         elif role in JUDGED_ROLES and text.strip():
-            self._question = text
+            self._question, self._is_answered = text, True
         for sentence in SENTENCE.finditer(text.casefold()):
             own = _WORD.findall(sentence[0])
             self._stated.update(form for word in own for form in _forms(word))
@@ -308,6 +330,46 @@ class _Wishes:
         ):
             return None
         return next(iter(wished))
+
+    def last_choice(
+        self, call: ToolCall, key: str, value: str, choices: Mapping[str, tuple[str, ...]]
+    ) -> str | None:
+        """Return the only choice in the customer's last message, if a call before any answer has another that
+        is neither in it nor in the agent's last message; none of people, nor of arguments that choose from
+        one list."""
+        name = f"{call.name} {key}"
+        value, listed = " ".join(value.casefold().split()), choices.get(name, ())
+        self._sent_since.add((call.name, key, value))
+        if value not in listed or self._is_answered or MODE_KEY.fullmatch(key):
+            return None
+        own = {each: words - _EMPTY for each, words in _own_words(listed).items()}
+        message, question = ({*_WORD.findall(text.casefold())} for text in (self._last, self._question))
+        wishes = [
+            each for each, words in own.items() if words and message >= {_WORD.findall(each)[0], *words}
+        ]
+        if len(wishes) != 1 or not own[value]:
+            return None
+        wish = own[wishes[0]]
+        stated = {form for word in message | question for form in (*_forms(word), word[:MIN_TOKEN])}
+        forms = {form for word in own[value] for form in (*_forms(word), word[:MIN_TOKEN])}
+        is_agreed = has_phrase(self._last, "agrees") and wish.isdisjoint(question)
+        is_shared = any(
+            wishes[0] in each
+            for other, each in choices.items()
+            if other != name and other.startswith(f"{call.name} ")
+        )
+        if (
+            is_agreed
+            or is_shared
+            or not stated.isdisjoint(forms | {"".join(word[0] for word in _WORD.findall(value))})
+            or (call.name, key, wishes[0]) in self._sent_since
+            or PATTERNS.personal_key.fullmatch("_".join(name_words(key)))
+            or PATTERNS.denied.search(self._last)
+            or PATTERNS.narrates.search(self._last)
+            or (value in _DAYS and PATTERNS.any_day.search(self._last))
+        ):
+            return None
+        return wishes[0]
 
 
 def _dial(text: str) -> set[str]:
