@@ -57,6 +57,7 @@ OWN: dict[str, dict[str, str]] = {
         "ignores_distress": f"{CHECKS}.answers:ignores_distress",
         "missing_greeting": f"{CHECKS}.answers:missing_greeting",
         "passes_over_question": f"{CHECKS}.answers:passes_over_question",
+        "answers_in_part": f"{CHECKS}.answers:answers_in_part",
         "cut_message": f"{CHECKS}.answers:cut_message",
         "insult": f"{CHECKS}.phrases:insult",
         "asks_secret": f"{CHECKS}.phrases:asks_secret",

@@ -212,7 +212,9 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                 choices = context.log.choices
                 wish = wishes.other(use.call, key, value, choices) or wishes.last(use.call, key, value)
                 last = wishes.last_choice(use.call, key, value, choices)
-                if wish is None and (may_write(name) or last not in _sent_next(uses, dialogue, turn, name, key)):
+                if wish is None and (
+                    may_write(name) or last not in _sent_next(uses, dialogue, turn, name, key)
+                ):
                     wish = last
                 if wish is not None and (name, key) not in reported:
                     reported.add((name, key))
