@@ -94,7 +94,7 @@ SYSTEM_REASONS = (
     Message("Read-only file system"), Message("Permission denied"), Message("No such file or directory"),
     Message("Too many open files"),
 )  # fmt: skip
-"""What an operating system says most often, so that a screen can show it in another language."""
+"""The most frequent messages of an operating system, so that screens can translate them."""
 
 
 def system_reason(error: OSError) -> Message:

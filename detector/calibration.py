@@ -90,7 +90,7 @@ class Scan(Record):
     languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("en",)
 
     def covers(self, language: str) -> bool:
-        """Whether the scan may judge a turn in `language`; an undetermined one it may."""
+        """Returns whether the scan may judge a turn in `language`; true if it is undetermined."""
         return language == UNKNOWN or language in self.languages
 
     @property
@@ -120,13 +120,13 @@ Means = Literal["scan", "check", "policy"]
 POLICY_CHECK = "policy"
 """Name of the check that evaluates the team's policies."""
 NEEDS_JUDGE = "needs a judge"
-"""What is said of a code that nothing in a release can report."""
+"""The text about a code that nothing in a release can report."""
 
 
 class CodeRelease(Record):
-    """How a release finds one code: by the scan, by exact checks, or by both. `unscanned_languages` are those
-    that only a scan covers which was turned off: no gaps (`LanguageCoverage.gaps`), as the user chose to do
-    without it."""
+    """The ways in which a release finds one code: the scan, exact checks, or both. `unscanned_languages` are
+    those that only a scan covers which was turned off: no gaps (`LanguageCoverage.gaps`), as the user chose
+    to do without it."""
 
     scan: Scan | None = None
     checks: tuple[CheckPrecision, ...] = ()
@@ -140,8 +140,8 @@ class CodeRelease(Record):
 
     @property
     def covered_by(self) -> tuple[Means, ...]:
-        """What can report this code: a scan with a threshold or suggestions, exact checks, policies. Empty
-        where the scan only states probabilities."""
+        """The sources that can report this code: a scan with a threshold or suggestions, exact checks,
+        policies. Empty where the scan only states probabilities."""
         names = {check.name for check in self.checks}
         covers: dict[Means, bool] = {
             "scan": self.scan is not None and (self.scan.threshold or self.scan.suggest_at) is not None,

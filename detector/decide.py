@@ -72,8 +72,8 @@ class Facts:
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of a suspicion, its probability before and after a spot check scales it, and the proofs
-    for the reason."""
+    """The outcome of a suspicion, its probability before and after a spot check scales it, and the proofs for
+    the reason."""
 
     outcome: Outcome
     probability: float
@@ -92,8 +92,8 @@ class Limit:
 
 @dataclass(frozen=True)
 class Rules:
-    """What decides: how the release finds each code, the team's overrides, the domain that the log is far
-    from, if it is, and the probability from which the judge may accuse, without a contract of its own."""
+    """The inputs of decisions: how the release finds each code, the team's overrides, the domain that the log
+    is far from, if any, and the probability from which a judge without a contract may accuse."""
 
     codes: Mapping[str, CodeRelease]
     overrides: Overrides = NO_OVERRIDES
@@ -114,15 +114,15 @@ class Rules:
 
     @property
     def judged_codes(self) -> Mapping[str, JudgedCode]:
-        """What the judge's probabilities are worth by its contract."""
+        """The calibration of the judge's probabilities by its contract."""
         return {} if self.overrides.judge is None else self.overrides.judge.codes
 
     def judge_threshold_of(self, code: str) -> float | None:
-        """The probability from which what the judge finds of a code may accuse."""
+        """Returns the probability from which the judge's errors of a code may be findings."""
         return self.judged_codes[code].threshold if code in self.judged_codes else self.judge_threshold
 
     def keeps_contract(self, code: str, source: Source, probability: float) -> bool:
-        """Whether a finding may accuse by the contract on the team's log, if there is one."""
+        """Returns whether the contract on the team's log, if there is one, allows a finding."""
         contract = self.overrides.contract
         return contract is None or contract.covers(code, source, round_probability(probability))
 
@@ -187,7 +187,7 @@ def _rank(decision: Decision) -> tuple[int, bool, float]:
 
 
 def _language(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """A check says nothing about a turn in a language that it does not cover."""
+    """A check does not report a turn in a language that it does not cover."""
     return Limit("dropped") if _check(suspicion, facts) is None else None
 
 
@@ -203,7 +203,7 @@ def _check(suspicion: Suspicion, facts: Facts) -> CheckPrecision | None:
 
 
 def _least(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """Below any threshold the scan says nothing."""
+    """Below all thresholds the scan reports nothing."""
     return Limit("dropped") if suspicion.probability < rules.least(suspicion.code) else None
 
 
@@ -214,7 +214,7 @@ def _raw(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
 
 
 def _undone(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """Where no calls of tools are logged, or some only, the scan is silent as the exact checks are."""
+    """Drops the scan's suspicions where no calls of tools are logged, or some only, like the exact checks."""
     if suspicion.code not in UNDONE or not rules.codes[suspicion.code].checks:
         return None
     turns = facts.dialogue.turns
@@ -243,7 +243,7 @@ def _policy(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
 
 
 def _judge(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """What only the judge found needs a contract or a threshold to accuse."""
+    """An error of the judge alone needs a contract or a threshold to be a finding."""
     if suspicion.probability < EVEN:
         return Limit("dropped")
     threshold = rules.judge_threshold_of(suspicion.code)
@@ -266,13 +266,13 @@ TABLE: tuple[tuple[tuple[Source, ...], Rule], ...] = (
     (("scan",), _policy),
     (("judge",), _judge),
 )
-"""Which rules hold for which sources. A demotion by the team, or by the contract on its log, holds for all of
-them, and comes last, in `decide`: until then a spot check's figures are those of findings."""
+"""The rules with the sources that they apply to. A demotion by the team, or by the contract on its log, holds
+for all of them, and comes last, in `decide`: until then a spot check's figures are those of findings."""
 
 
 def deny(before: Outcome, code: str, name: str, rules: Rules) -> tuple[Outcome, str]:
-    """What becomes of a finding or suggestion of the scan that the judge `name` was asked about and does not
-    list, with the proof: only a judge that is known to be worth that demotes it."""
+    """Returns the outcome of a finding or suggestion of the scan that the judge `name` denies, with the
+    proof: only a judge with a contract or a threshold demotes it."""
     proof = f"the judge {name} denies it"
     threshold = rules.judge_threshold_of(code)
     if threshold is None or threshold > 1:
@@ -281,21 +281,21 @@ def deny(before: Outcome, code: str, name: str, rules: Rules) -> tuple[Outcome, 
 
 
 def source_of_finding(finding: Finding) -> Source:
-    """What reported a finding or suggestion and gave it its probability, by the proofs in its reason."""
+    """Returns the source of a finding or suggestion and of its probability, by the proofs in its reason."""
     names = proof_names(finding)
     if check := next((name for name in names if name.startswith("exact check")), ""):
         return "policy" if check == f"exact check '{POLICY_CHECK}'" else "check"
     return "judge" if any(name.startswith("judge") for name in names) else "scan"
 
 
-def drop_doubles(findings: Sequence[Finding], known: Sequence[Finding], taxonomy: Taxonomy) -> list[Finding]:
-    """Return the findings of one turn without those that accuse the same words as a graver one of another
-    code, or as one of `known`, and are proven as it is by exact checks: one slip, one accusation."""
-    kept: list[Finding] = []
+def drop_doubles(findings: Sequence[Finding], others: Sequence[Finding], taxonomy: Taxonomy) -> list[Finding]:
+    """Return the findings of one turn without those of exact checks on the same words as a graver one of
+    another code, or as one of `others`, that exact checks prove too: one error, one finding."""
+    unique: list[Finding] = []
     for finding in sorted(findings, key=lambda each: (each.severity, -each.probability)):
-        if not any(_is_same_slip(finding, each, taxonomy) for each in (*known, *kept)):
-            kept.append(finding)
-    return [each for each in findings if each in kept]
+        if not any(_is_same_slip(finding, each, taxonomy) for each in (*others, *unique)):
+            unique.append(finding)
+    return [each for each in findings if each in unique]
 
 
 def _is_same_slip(one: Finding, other: Finding, taxonomy: Taxonomy) -> bool:

@@ -1,5 +1,5 @@
-"""What a command requires of its environment (optional dependencies, a single process), what of it child
-processes get, and the folder of dialint's data.
+"""Requirements of commands on their environment (optional dependencies, a single process), the part of it
+that child processes get, and the folder of dialint's data.
 
 The table of extras comes from the package's own metadata, or from ``pyproject.toml`` where the package is
 not installed.
@@ -27,7 +27,7 @@ MODULES = {
     "opentelemetry-sdk": "opentelemetry.sdk.trace", "prometheus-client": "prometheus_client",
     "scikit-learn": "sklearn",
 }  # fmt: skip
-"""What is imported, where it has another name than what is installed."""
+"""The imported name of packages whose installed name differs."""
 
 INSTALLED_BY_HAND = ("dev",)
 """Extras that no command needs."""
@@ -122,7 +122,7 @@ def world_size() -> int:
 
 
 def sharding() -> str:
-    """How the launcher cuts up the model: fsdp, deepspeed, or empty where it is whole in each process."""
+    """Returns how the launcher shards the model: fsdp, deepspeed, or empty if it is whole in each process."""
     names = {"ACCELERATE_USE_FSDP": "fsdp", "ACCELERATE_USE_DEEPSPEED": "deepspeed"}
     return next((kind for name, kind in names.items() if os.environ.get(name, "").lower() == "true"), "")
 
@@ -164,8 +164,8 @@ ENVIRONMENT_NAMES = frozenset(
         "TOKENIZERS_PARALLELISM", "TRANSFORMERS_VERBOSITY", "TZ", "USER", "VIRTUAL_ENV", "XDG_CACHE_HOME",
     )
 )  # fmt: skip
-"""What a process may have that reads what others sent: dialogues, uploads, the outputs of models. A list of
-secrets to withhold can't know the names that an operator gives to theirs."""
+"""Environment variables that a process may have which reads untrusted content: dialogues, uploads, outputs of
+models. A list of secrets to withhold can't contain the names that an operator gives to theirs."""
 PREFIXES = (
     "CUDA_", "GOMP_", "HIP_", "KMP_", "LC_", "MALLOC_", "MKL_", "NVIDIA_", "OMP_", "OPENBLAS_", "PYTHON",
     "PYTORCH_",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # they import heavy libraries
 
 @dataclass
 class Monitor:
-    """What a detector reports while it judges, and what that cost so far."""
+    """Receives the progress of a detector while it judges, and the costs so far."""
 
     on_step: Callable[[int | None], None] = lambda position: None
     """Called before each step that may take long: with the position of the dialogue that is masked, rendered
@@ -51,8 +51,8 @@ class Monitor:
 
 @dataclass
 class JudgeUsage:
-    """What was asked and paid. `unquoted` counts errors whose quote was not in the turn, `shortened`
-    questions that show a turn without its middle, as it does not fit the judge's context."""
+    """The questions to the judge and their costs. `unquoted` counts errors whose quote was not in the turn,
+    `shortened` questions that show a turn without its middle, as it does not fit the judge's context."""
 
     questions: int = 0
     prompt_tokens: int = 0
@@ -82,7 +82,7 @@ class JudgeInfo:
 
 @dataclass(frozen=True)
 class DetectorFacts:
-    """What a detector in another process is, as `Detector` has it."""
+    """The properties of a `Detector` in another process."""
 
     release: str
     fingerprint: str
@@ -162,8 +162,8 @@ def default_threads() -> int:
 
 
 def runs_by_onnx(config: DetectorConfig, backbone: Mapping[str, Any]) -> bool:
-    """Whether ONNX Runtime scans, without torch, by a backbone of this ``config.json``: on CPUs, where the
-    graph is known (`dialint.detector.engines.onnx_scan`)."""
+    """Returns whether ONNX Runtime scans, without torch, with a backbone of this ``config.json``: on CPUs, if
+    the graph is supported (`dialint.detector.engines.onnx_scan`)."""
     on_cpu = config.device == "cpu" or (config.device == "auto" and not has_gpu())
     return (
         on_cpu

@@ -18,7 +18,7 @@ from dialint.detector.records import Dialogue, Verdict
 FAILURE = "E_TIMEOUT"
 
 Message = tuple[str, Any]
-"""What a process that judges answers: ``done`` with a value, or ``failed`` with an error."""
+"""The answer of a process that judges: ``done`` with a value, or ``failed`` with an error."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def failed_verdict(dialogue: Dialogue, release: str, taxonomy: str) -> Verdict:
 
 
 def make_message(act: Callable[[], Any]) -> Message:
-    """What `act` returns or raises, to be sent to another process.
+    """Returns the result of `act`, or the error that it raises, to be sent to another process.
 
     Raises:
         MemoryError: the process must end: its parent isolates the dialogue.

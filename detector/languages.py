@@ -47,7 +47,7 @@ DIALOGUE_CHARACTERS = 1500
 WIDE_LETTER = 3
 """Letters of an alphabet that a letter of a script without one, such as Chinese, counts for."""
 RECENT = 512
-"""Texts whose answers are kept: a dialogue is read for its coverage and again for its checks."""
+"""Texts whose results are cached: a dialogue is read for its coverage and again for its checks."""
 
 _PLACEHOLDER = re.compile(r"\[[^\[\]]{1,40}\]|<[^<>]{1,40}>|\{[^{}]{1,40}\}")
 _NO_WORD = re.compile(r"[\d_#/\\|@]|\Awww\.")
@@ -194,14 +194,14 @@ def detect_languages(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[
 
     `forced`: a single language is used as is; of several, detection chooses among these.
     """
-    known = _known(dialogue)
-    if forced not in known:
-        known[forced] = _detect_turns(dialogue, forced)
-    return known[forced]
+    results = _by_forced(dialogue)
+    if forced not in results:
+        results[forced] = _detect_turns(dialogue, forced)
+    return results[forced]
 
 
 _Languages = tuple[str, dict[int, str]]
-_known: Callable[[Dialogue], dict[tuple[str, ...], _Languages]] = per_dialogue(lambda dialogue: {})
+_by_forced: Callable[[Dialogue], dict[tuple[str, ...], _Languages]] = per_dialogue(lambda dialogue: {})
 
 
 def _detect_turns(dialogue: Dialogue, forced: tuple[str, ...]) -> _Languages:

@@ -1,4 +1,4 @@
-"""What a log as a whole says about each of its dialogues.
+"""Facts about a log as a whole that matter for each of its dialogues.
 
 A single dialogue does not show which bracketed words are the log's own masking, or which odd words are names
 of its products. A profile is made of the first dialogues of a log, so that the same log gives the same
@@ -97,8 +97,8 @@ def mark_kind(mark: str) -> str:
     return " ".join(_NUMBER.sub("", mark.casefold()).replace("_", " ").split())
 
 
-def is_known_masking(mark: str) -> bool:
-    """Whether a mark belongs to a family that masking tools write, whichever the log: ``#NAME#``, ``[NAME]``,
+def is_common_masking(mark: str) -> bool:
+    """Returns whether a mark belongs to a family that masking tools write in any log: ``#NAME#``, ``[NAME]``,
     ``<PHONE_2>``, ``XXXX``, ``***``; or is an emoticon in brackets."""
     if _RUN.fullmatch(mark):
         return True
@@ -114,39 +114,39 @@ def is_known_masking(mark: str) -> bool:
 
 @dataclass(frozen=True)
 class LogProfile:
-    """Of the first `n_dialogues` of a log."""
+    """Facts about the first `n_dialogues` of a log."""
 
     n_dialogues: int = 0
     word_dialogues: Mapping[str, int] = field(default_factory=dict)
-    """In how many of these dialogues each word occurs, in turns of any role; words as `words` finds them."""
+    """The number of these dialogues with each word, in turns of any role; words as `words` returns them."""
     masking: tuple[str, ...] = ()
     """The kinds of marks (`mark_kind`) that recur in customers' turns, sorted: no template of an agent is
     behind them."""
     tool_dialogues: int = 0
-    """In how many of these dialogues a tool returned something."""
+    """The number of these dialogues in which a tool returned something."""
     logged_origins: tuple[str, ...] | None = ()
     """The origins (`origin`) of which the log holds the calls of tools, sorted; None: all."""
     early_dialogues: int = 0
-    """In how many of these an agent had stated a figure of nobody's before a tool returned something."""
+    """The number of these in which an agent stated a figure without a source before any result of a tool."""
     lines: Mapping[str, int] = field(default_factory=dict)
-    """Prepared lines: sentences of agents, as their `words`, and in how many of these dialogues they stand,
-    `MIN_PREPARED` or more."""
+    """Prepared lines: sentences of agents, as their `words`, with the number of these dialogues that have
+    them, `MIN_PREPARED` or more."""
     listing_tools: tuple[str, ...] = ()
     """The tools that have returned a list of a customer's orders or bookings, sorted."""
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The values of the arguments that are chosen from a list, in lower case, by ``TOOL ARGUMENT``."""
     distance: float | None = None
-    """How far the log is from what a release was calibrated on, in [0, 1]; None if that was not measured."""
+    """The distance of the log from the calibration data of a release, in [0, 1]; None if not measured."""
 
     def logs_calls(self, dialogue: Dialogue) -> bool:
-        """Whether the log holds the calls of tools of such dialogues, so that one without any had none."""
+        """Returns whether the log has the tool calls of such dialogues, so that one without any made none."""
         return not self.is_partial and (
             self.logged_origins is None or origin(dialogue) in self.logged_origins
         )
 
     @property
     def is_partial(self) -> bool:
-        """Whether agents know what no logged tool returned: nothing follows from what the log lacks."""
+        """True if agents state facts that no logged tool returned: nothing follows from missing calls."""
         return MIN_DIALOGUES <= self.early_dialogues > MAX_EARLY_SHARE * self.tool_dialogues
 
     @cached_property
@@ -154,8 +154,8 @@ class LogProfile:
         return frozenset(self.masking)
 
     def is_masking(self, mark: str) -> bool:
-        """Whether a mark is the log's own masking, or of a family that is known to be one."""
-        return is_known_masking(mark) or mark_kind(mark) in self._kinds
+        """Returns whether a mark is the log's own masking, or of a family of masking tools."""
+        return is_common_masking(mark) or mark_kind(mark) in self._kinds
 
     def count_line(self, text: str, position: int) -> int:
         """Return in how many dialogues the sentence at a position of an agent's text stands, 0 for less than
@@ -165,20 +165,20 @@ class LogProfile:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with anything that the profile says."""
+        """A hash of everything in the profile."""
         counts = [self.tool_dialogues, self.logged_origins, self.early_dialogues, dict(self.lines)]
         whole = [self.n_dialogues, dict(self.word_dialogues), self.masking, *counts, self.listing_tools]
         return fingerprint([*whole, dict(self.choices), *([] if self.distance is None else [self.distance])])
 
 
 EMPTY_PROFILE = LogProfile()
-"""Nothing is known of the log."""
+"""The profile of an unknown log."""
 LOGGED = LogProfile(n_dialogues=MIN_DIALOGUES, tool_dialogues=MIN_DIALOGUES, logged_origins=None)
-"""The log has the calls of tools; nothing else is known of it."""
+"""The profile of a log with all tool calls, of which nothing else is known."""
 
 
 def origin(dialogue: Dialogue) -> str:
-    """What dialogues that are logged in one way have in common: channel, team, and whether people or bots
+    """Returns a key of dialogues that are logged in one way: channel, team, and whether people or bots
     answer."""
     answering = sorted({turn.role for turn in dialogue.turns} & set(JUDGED_ROLES))
     return " ".join([dialogue.channel or "-", dialogue.team or "-", *answering])
@@ -214,8 +214,8 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
             n_early += _states_figures(dialogue.turns[:first], dialogue.sources)
         counts.update({word for turn in dialogue.turns for word in words(turn.text)})
         by_agents = (turn.text for turn in dialogue.turns if turn.role in JUDGED_ROLES)
-        said = (words(match[0]) for text in by_agents for match in _SENTENCE.finditer(text))
-        lines.update({" ".join(line) for line in said if len(line) >= MIN_LINE_WORDS})
+        sentences = (words(match[0]) for text in by_agents for match in _SENTENCE.finditer(text))
+        lines.update({" ".join(line) for line in sentences if len(line) >= MIN_LINE_WORDS})
         by_customers = (turn.text for turn in dialogue.turns if turn.role == "customer")
         marks.update({mark_kind(mark[0]) for text in by_customers for mark in find_marks(text)})
         if domain is not None and n <= MEASURED_DIALOGUES:
@@ -250,12 +250,12 @@ def _choices(arguments: Counter[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _states_figures(turns: Sequence[Turn], sources: Sequence[str]) -> bool:
-    """Whether an agent states an amount, a time or a long number that nobody else had."""
-    known = "".join(_DIGITS.findall(" ".join(sources)))
+    """Returns whether an agent states an amount, a time or a long number without a source."""
+    stated = "".join(_DIGITS.findall(" ".join(sources)))
     for turn in turns:
         if turn.role not in JUDGED_ROLES:
-            known += "".join(_DIGITS.findall(turn.text))
-        elif any("".join(_DIGITS.findall(figure[0])) not in known for figure in _FIGURE.finditer(turn.text)):
+            stated += "".join(_DIGITS.findall(turn.text))
+        elif any("".join(_DIGITS.findall(figure[0])) not in stated for figure in _FIGURE.finditer(turn.text)):
             return True
     return False
 
@@ -296,7 +296,7 @@ def word_pairs(dialogue: Dialogue) -> set[int]:
 
 
 class Domain(Record):
-    """What a release was calibrated on, and how it judges a log that is far from that; part of
+    """The calibration data of a release, and how it judges a log that is far from it; part of
     `release.json`.
 
     `pairs` are the hashed word pairs of `n_dialogues` dialogues, `HASH_BYTES` bytes each, sorted, in base64;
@@ -325,12 +325,12 @@ class Domain(Record):
         return frozenset(int.from_bytes(content[start : start + HASH_BYTES], "big") for start in starts)
 
     def count_unknown(self, dialogue: Dialogue) -> tuple[int, int]:
-        """How many different word pairs of a dialogue the reference lacks, and how many there are."""
+        """Returns the number of different word pairs of a dialogue that the reference lacks, and of all."""
         pairs = word_pairs(dialogue)
         return len(pairs - self._hashes), len(pairs)
 
     def is_far(self, distance: float | None, n_dialogues: int) -> bool:
-        """Whether a log of `n_dialogues` at this distance is far."""
+        """Returns whether a log of `n_dialogues` at this distance is far."""
         return distance is not None and n_dialogues >= MIN_FOR_DISTANCE and distance >= self.far_from
 
     def temper(self, probability: float) -> float:

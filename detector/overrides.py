@@ -83,7 +83,7 @@ class Judged(Record):
 
     @property
     def advice(self) -> Advice:
-        """Whether findings of this code may accuse on this log, by its own judgements."""
+        """The advice on findings of this code on this log, by its own judgements."""
         if self.precision is None:
             return "too few judged"
         is_enough = self.effective_n >= MIN_JUDGED
@@ -122,8 +122,8 @@ class NaturalPrecision(Record):
         return Judged(**sums, effective=sum(judged.effective_n for judged in few))
 
     def advice(self, code: str) -> Advice:
-        """Whether findings of a code may accuse on this log. Where too few were judged, the pooled codes
-        decide for those that are not right often enough themselves."""
+        """Returns the advice on findings of a code on this log. Where too few were judged, the pooled codes
+        decide for those whose own precision is too low."""
         own = self.findings[code]
         is_poor = self.pooled.advice == "suggestion only" and (own.precision or 0.0) < MIN_PRECISION
         return "suggestion only" if own.advice == "too few judged" and is_poor else own.advice
@@ -193,13 +193,15 @@ class LogContract(Record):
     codes: dict[str, dict[Source, SourceContract]]
 
     def covers(self, code: str, source: Source, probability: float) -> bool:
-        """Whether a finding of this probability, rounded as in a verdict, may accuse."""
-        kept = self.codes.get(code, {}).get(source)
-        return kept is not None and probability >= kept.threshold
+        """Returns whether the contract covers a finding of this probability, rounded as in a verdict."""
+        contract = self.codes.get(code, {}).get(source)
+        return contract is not None and probability >= contract.threshold
 
     @property
     def summary(self) -> str:
-        names = (f"{code} by {source}" for code, kept in sorted(self.codes.items()) for source in kept)
+        names = (
+            f"{code} by {source}" for code, by_source in sorted(self.codes.items()) for source in by_source
+        )
         return (
             f"contract of {self.judged_on}, precision {self.precision:g} at confidence {self.confidence:g}: "
             f"{', '.join(names) or 'nothing'} may accuse, all else is suggested"
@@ -225,8 +227,8 @@ class JudgedCode(Record):
 
 
 class JudgeContract(Record):
-    """What a judge's probabilities are worth, by code. `judge` is its name, `prompt` the version of the
-    questions, `precision` what was required of findings, `measured_on` a hash of the data set and its split.
+    """The calibration of a judge's probabilities, by code. `judge` is its name, `prompt` the version of the
+    questions, `precision` the required one of findings, `measured_on` a hash of the data set and its split.
     In `dialogues` with labels it listed so many errors, of which `right` were labelled, and `found` so many
     of the labels."""
 
@@ -243,7 +245,7 @@ class JudgeContract(Record):
 
     @property
     def accuses(self) -> bool:
-        """Whether anything that the judge lists may be a finding."""
+        """True if any error that the judge lists may be a finding."""
         return any(code.threshold is not None for code in self.codes.values())
 
     @property

@@ -274,7 +274,7 @@ class ReleaseDetector:
         return verdicts
 
     def _can_judge(self, turn: Turn) -> bool:
-        """Whether a turn is judged if its language is covered, by the renderer's rules."""
+        """Returns whether a turn is judged if its language is covered, by the renderer's rules."""
         render = self.info.render
         is_read = bool(turn.text.strip()) or (render.calls and turn.is_silent_act)
         return turn.role in JUDGED_ROLES and turn.role in render.roles and is_read

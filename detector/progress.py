@@ -26,7 +26,7 @@ class Progress(Protocol):
 
     def __call__(self, done: int, share: float | None = None, note: str = "", **counts: int) -> None:
         """`done` items are done, those of earlier runs included; `share` of all the work is done, 0 to 1, if
-        it is known; `counts` are further totals, by their names; `note` is shown after them."""
+        available; `counts` are further totals, by their names; `note` is displayed after them."""
 
 
 @contextmanager
@@ -35,19 +35,19 @@ def progress(what: str, unit: str = "dialogues", *, quiet: bool = False) -> Iter
     began."""
     started: tuple[float, int, float] | None = None
     is_bar = sys.stderr.isatty()
-    shown = 0.0 if is_bar else time.monotonic()
+    updated_s = 0.0 if is_bar else time.monotonic()
 
     with _bar(what) if is_bar and not quiet else nullcontext() as bar:
 
         def update(done: int, share: float | None = None, note: str = "", **counts: int) -> None:
-            nonlocal started, shown
+            nonlocal started, updated_s
             if quiet:
                 return
             now = time.monotonic()
             started = started or (now, done, share or 0.0)
-            if now - shown < (SHOW_EVERY_S if is_bar else LINE_EVERY_S):
+            if now - updated_s < (SHOW_EVERY_S if is_bar else LINE_EVERY_S):
                 return
-            shown = now
+            updated_s = now
             began, done_before, share_before = started
             elapsed = max(now - began, 1e-9)
             rate = (done - done_before) / elapsed
@@ -69,7 +69,7 @@ def progress(what: str, unit: str = "dialogues", *, quiet: bool = False) -> Iter
 def track(
     items: Iterable[T], total: int | None, what: str, unit: str = "dialogues", *, quiet: bool = False
 ) -> Iterator[T]:
-    """Yields `items` and shows how many have been consumed, of `total` if that is known."""
+    """Yields `items` and shows how many have been consumed, of `total` if given."""
     with progress(what, unit, quiet=quiet) as update:
         update(0, 0.0 if total else None)
         for n, item in enumerate(items, 1):

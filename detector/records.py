@@ -19,7 +19,7 @@ Severity = Literal["S1", "S2", "S3", "S4"]
 Scope = Literal["span", "turn", "dialogue"]
 Fault = Literal["agent", "bot", "template", "knowledge base", "tool", "customer"]
 Source = Literal["check", "policy", "scan", "judge"]
-"""What holds something for an error."""
+"""The origin of a suspicion."""
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 JUDGED_ROLES: tuple[Role, ...] = ("agent", "bot")
@@ -79,12 +79,12 @@ class Turn(Record):
 
     @property
     def is_unseen(self) -> bool:
-        """Whether the customer saw nothing of it: a tool's result, or calls without words beside."""
+        """True if the customer saw nothing of it: a tool's result, or calls without words beside."""
         return self.role == "tool" or (bool(self.tool_calls) and not self.text.strip())
 
     @property
     def is_silent_act(self) -> bool:
-        """Whether an agent or a bot only called tools in it."""
+        """True if an agent or a bot only called tools in it."""
         return self.role in JUDGED_ROLES and bool(self.tool_calls) and not self.text.strip()
 
     @property
@@ -168,19 +168,19 @@ class NotJudged(Record):
     check_only: tuple[str, ...] = ()
 
 
-def narrow_gaps(gaps: Iterable[NotJudged], is_kept: Callable[[str], bool]) -> tuple[NotJudged, ...]:
-    """The gaps with only the codes that are kept, without those of which none is."""
-    kept = []
+def narrow_gaps(gaps: Iterable[NotJudged], is_selected: Callable[[str], bool]) -> tuple[NotJudged, ...]:
+    """Returns the gaps with only the selected codes, without those that have none."""
+    results = []
     for gap in gaps:
-        codes, check_only = (tuple(filter(is_kept, each)) for each in (gap.codes, gap.check_only))
+        codes, check_only = (tuple(filter(is_selected, each)) for each in (gap.codes, gap.check_only))
         if codes or check_only:
-            kept.append(gap.model_copy(update={"codes": codes, "check_only": check_only}))
-    return tuple(kept)
+            results.append(gap.model_copy(update={"codes": codes, "check_only": check_only}))
+    return tuple(results)
 
 
 class JudgeRecord(Record):
-    """What a judge (an LLM asked after the scan) was asked about one dialogue. `name` is that of the model,
-    `prompt` the version of the questions' words.
+    """The questions to a judge (an LLM, asked after the scan) about one dialogue. `name` is that of the
+    model, `prompt` the version of the questions' words.
 
     `readings` are questions about the whole dialogue, `second_looks` those about errors that were not sure.
     `codes` were asked about. All others are no clean codes: `unmet` need what the dialogue has not (sources,

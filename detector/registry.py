@@ -195,7 +195,7 @@ class Registry:
         return lines, rollout
 
     def shadow_file(self, release: str) -> Path:
-        """Where the verdicts of a release that scores aside are kept."""
+        """Returns the file with the verdicts of a release that scores in shadow."""
         return self.folder / "shadow" / f"{release}.jsonl"
 
     def ids(self) -> list[str]:
@@ -283,16 +283,16 @@ class Registry:
         """Remove the verdicts on these dialogues from what was scored aside; a line that a kill has cut off
         goes, too."""
         for path in self._shadow_files():
-            kept = []
+            remaining = []
             with disk_errors(path):
                 lines = path.read_bytes().splitlines(keepends=True)
             for line in lines:
                 with suppress(ValueError):
                     if json.loads(line)["dialogue_id"] not in dialogues:
-                        kept.append(line)
-            if len(kept) < len(lines):
+                        remaining.append(line)
+            if len(remaining) < len(lines):
                 with atomic_file(path) as file:
-                    file.writelines(kept)
+                    file.writelines(remaining)
 
     def verify(self) -> Iterator[tuple[str, str]]:
         """Everything in the registry with what is wrong with it, which is empty if nothing is."""

@@ -92,7 +92,7 @@ class ReleaseInfo(Record):
 
     @property
     def scan_reports(self) -> bool:
-        """Whether the scan reports something; otherwise it only states probabilities."""
+        """True if the scan reports any code; otherwise it only states probabilities."""
         return any("scan" in how.covered_by for how in self.codes.values())
 
     def without_scan(self) -> ReleaseInfo:
@@ -133,8 +133,8 @@ def expand_checks(content: bytes, *, measured: bool = True) -> bytes:
 def load_coverage(
     release: Path, taxonomy: Taxonomy, *, measured: bool = True
 ) -> Mapping[str, CodeRelease] | None:
-    """How the release in a folder finds its codes, by its description alone; None if there is none. Checks
-    have no precision if they are not `measured`.
+    """Returns how the release in a folder finds its codes, by its description alone; None if there is none.
+    Checks have no precision if they are not `measured`.
 
     A release made for another major version of the taxonomy covers none of this one: equal letters
     need not mean the same error.
@@ -171,12 +171,12 @@ def measured_check(name: str, code: str) -> CheckPrecision:
 
 def _shorten(info: ReleaseInfo) -> dict[str, Any]:
     """The content of `release.json`: of a check whose record says the same, the name only."""
-    content, known = info.model_dump(mode="json"), load_checks()
+    content, loaded = info.model_dump(mode="json"), load_checks()
     for code, how in info.codes.items():
         content["codes"][code]["checks"] = [
             check.name
-            if check.name in known
-            and code in known[check.name].codes
+            if check.name in loaded
+            and code in loaded[check.name].codes
             and check == measured_check(check.name, code)
             else check.model_dump(mode="json")
             for check in how.checks
@@ -321,7 +321,7 @@ class Release:
 
 
 def _finite(kind: str, data: bytes) -> bool:
-    """Whether no number of a stored tensor is NaN or infinite; integers always are finite."""
+    """Returns whether all numbers of a stored tensor are finite; integers always are."""
     import numpy as np
 
     if kind == "BF16":
@@ -344,14 +344,14 @@ def finalize_release(folder: Path, info: ReleaseInfo) -> None:
 
 @dataclass(frozen=True)
 class TurnCoverage:
-    """Which codes a release may judge on a turn: by the model, by exact checks and which, and the language
+    """The codes that a release may judge on a turn: by the model, by exact checks and which, and the language
     that decides about each."""
 
     scanned: frozenset[str]
     checked: Mapping[str, tuple[CheckPrecision, ...]]
     language: Mapping[str, str]
     is_judged: bool
-    """Whether the model may judge any code; if the release has no model for any, a check."""
+    """True if the model may judge any code; if the release has no model for any, if a check may."""
 
 
 class LanguageCoverage:

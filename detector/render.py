@@ -174,7 +174,7 @@ def plan_windows(
 
 
 def _fitting(costs: Sequence[int], room: int) -> int:
-    """How many of the first `costs` fit into `room` together."""
+    """Returns how many of the first `costs` fit into `room` together."""
     count = 0
     for cost in costs:
         if cost > room:
@@ -187,7 +187,7 @@ def _fitting(costs: Sequence[int], room: int) -> int:
 TOGETHER = 256
 """Turns that are encoded in one call."""
 RESULT_CHARACTERS, CALL_CHARACTERS = 300, 400
-"""What is read of a tool's result and of a turn's calls."""
+"""Most characters that are read of a tool's result and of a turn's calls."""
 HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
@@ -195,7 +195,7 @@ HIDDEN = re.compile(
 
 
 class RenderConfig(Record):
-    """How a release renders dialogues; part of `release.json`.
+    """The rendering of dialogues by a release; part of `release.json`.
 
     `roles` maps the roles that are rendered to the control token before their turns, and `names` to plain
     text after that; a role without a token is left out. The control token `slot` follows each judged turn,
@@ -391,7 +391,7 @@ class Renderer:
 
 
 def calls_text(turn: Turn) -> str:
-    """What the model reads of a turn's calls, cut."""
+    """Returns the calls of a turn as the model reads them, truncated."""
     written = " ".join(
         f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in turn.tool_calls
     )

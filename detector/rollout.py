@@ -29,7 +29,7 @@ from dialint.detector.verdict_files import verdict_line
 MAX_FAILED = 3
 """Dialogues that only the candidate fails on, at which the roll-out is taken back."""
 BY = "dialint"
-"""Who signs a rollback that nobody asked for."""
+"""The author of an automatic rollback."""
 
 
 def load_rollout(config: DetectorConfig) -> Detector:
@@ -67,7 +67,7 @@ def take_back(registry: Registry, release: str, reason: str) -> None:
 
 
 def is_of_candidate(dialogue_id: str, share: int) -> bool:
-    """Whether a candidate with this share of the dialogues scores this one."""
+    """Returns whether a candidate with this share of the dialogues scores this one."""
     return int.from_bytes(hashlib.sha256(dialogue_id.encode()).digest()[:8]) % WHOLE < share
 
 

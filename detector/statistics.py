@@ -304,7 +304,7 @@ def compare_shares(successes: int, n: int, successes_other: int, n_other: int) -
 
 
 Partial = tuple[int, int, int]
-"""What is known of `n` trials of which some are not decided: least events, most events, n."""
+"""Bounds of `n` trials of which some are undecided: least events, most events, n."""
 
 
 def compare_partial(pairs: Sequence[tuple[Partial, Partial]]) -> list[Comparison]:
@@ -345,7 +345,7 @@ def clopper_pearson_interval(successes: int, n: int) -> tuple[float, float]:
 
 
 def count_effective(groups: Iterable[object]) -> float:
-    """How many independent rows are as sure as rows of these groups, if those of a group are all alike.
+    """Returns the effective number of independent rows of these groups, if those of a group are all alike.
 
     Source: Kish 1965, squared sum of the sizes over the sum of their squares.
     """

@@ -21,7 +21,7 @@ from dialint.detector.scanner import TurnScores, evidence_span
 from dialint.detector.taxonomy import Taxonomy
 
 _MAY_BE_PERSONAL = re.compile(r"[@\d]|(?!\A)[^\W\d_a-z]")
-"""What a reason has that names a person or a number: one that has none need not be masked."""
+"""A part of a reason that may name a person or a number: a reason without any need not be masked."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class SuspicionFinder:
         return scan.probability(float(scores.scores[self.column[code]]))
 
     def _evidence(self, code: str, text: MaskedText, scores: TurnScores) -> tuple[int, int]:
-        """Where the scan sees the error, as offsets into the turn's text before masking."""
+        """Returns the place of the scan's error, as offsets into the turn's text before masking."""
         span = len(text.text) - len(text.text.lstrip()), len(text.text.rstrip())
         if self.taxonomy.codes[code].scope == "span":
             span = evidence_span(scores, self.column[code], text.text)

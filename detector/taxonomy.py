@@ -22,8 +22,8 @@ PACKAGED = Path(__file__).with_name("taxonomy.yaml")
 
 Need = Literal["timestamps", "sources", "policy", "actions"]
 Detail = Literal["auto", "full", "short"]
-"""How much of a code's entry is shown: the definition and examples, or its test alone. auto: all of it, and
-tests where the room is short."""
+"""The parts of a code's entry to include: the definition and examples, or its test alone. auto: all of it,
+and tests where the room is short."""
 
 
 def _no_control_characters(text: str) -> str:
@@ -49,7 +49,7 @@ class Names(Record):
 
 
 class SeverityLevel(Record):
-    """How a severity counts: `penalty` points off 100 for each finding, or `auto_fail`."""
+    """The weight of a severity: `penalty` points off 100 for each finding, or `auto_fail`."""
 
     code: Severity
     name: Names
@@ -90,7 +90,7 @@ class Category(Record):
 
 
 class WaitLimits(Record):
-    """How many minutes a customer may wait in `channels`: for the first answer, for another one, and after
+    """The minutes that a customer may wait in `channels`: for the first answer, for another one, and after
     "one moment". What takes longer than `longest` is closing time, or a customer who comes back."""
 
     channels: Annotated[tuple[Text, ...], Field(min_length=1)]
@@ -101,7 +101,7 @@ class WaitLimits(Record):
 
 
 Scorecard = dict[str, Annotated[float, Field(ge=0, le=100)] | Literal["auto_fail"]]
-"""What an error costs by its code or severity: points off 100, or the whole dialogue."""
+"""The cost of an error by its code or severity: points off 100, or the whole dialogue."""
 
 
 class Taxonomy(Record):

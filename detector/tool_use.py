@@ -46,8 +46,8 @@ def per_dialogue(function: Callable[[Dialogue], Value]) -> Callable[[Dialogue], 
     @wraps(function)
     def cached(dialogue: Dialogue) -> Value:
         nonlocal recent
-        for known, value in recent:
-            if known is dialogue:
+        for cached_dialogue, value in recent:
+            if cached_dialogue is dialogue:
                 return value
         value = function(dialogue)
         recent = ((dialogue, value), *recent[: CACHED_DIALOGUES - 1])
@@ -99,14 +99,14 @@ def tool_uses(dialogue: Dialogue) -> tuple[ToolUse, ...]:
             calls.append((turn.index, call))
         if turn.role != "tool":
             continue
-        named = by_id.get(turn.tool_call_id, []) if turn.tool_call_id is not None else []
-        while named and named[-1] in results:
-            named.pop()
+        of_id = by_id.get(turn.tool_call_id, []) if turn.tool_call_id is not None else []
+        while of_id and of_id[-1] in results:
+            of_id.pop()
         queue = waiting if turn.tool_call_id is None else unnamed
         while queue and queue[0] in results:
             queue.popleft()
-        if named or queue:
-            results[named[-1] if named else queue[0]] = turn
+        if of_id or queue:
+            results[of_id[-1] if of_id else queue[0]] = turn
     return tuple(
         ToolUse(call, index)
         if (result := results.get(position)) is None

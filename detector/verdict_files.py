@@ -63,7 +63,7 @@ class _Options(TypedDict, total=False):
 
 
 class Work(TypedDict, total=False):
-    """What a job was asked for: as much of it as is read again."""
+    """The request of a job: the part of it that is read again."""
 
     inputs: list[dict[str, str]]
     release: _Release
@@ -199,9 +199,9 @@ def _read_jsonl(path: Path) -> Iterator[Verdict]:
 
 
 def needs_escape(text: str) -> bool:
-    """Whether a spreadsheet could take `text` for a formula, or `escape_cell` must mark it to be undone.
-    Invisible characters before the sign (blanks, control and format characters, a byte order mark) don't
-    count."""
+    """Returns whether a spreadsheet could take `text` for a formula, or `escape_cell` must mark it to be
+    undone. Invisible characters before the sign (blanks, control and format characters, a byte order mark)
+    don't count."""
     if text[:1] in ("", "'", "\t", "\r", "\n"):
         return True
     if text[0].isalnum():  # most texts; the rest is slower

@@ -68,12 +68,12 @@ POLL_S = 0.05
 DIALOGUE_MEGABYTES = 2000
 """Memory that judging may take beside the loaded model; a dialogue that alone takes more is failed."""
 WORKER_MEGABYTES = 1000
-WORTH_LOADING = 64
+MIN_FOR_WORKERS = 64
 """Dialogues of a chunk from which on more workers are loaded, which takes as long as judging some 40."""
 PART = 16
 """Dialogues that a worker takes at a time."""
 Judged = tuple[list[Verdict], int, dict[str, float]]
-"""What a worker has judged, how many tokens it scanned, and the seconds by stage."""
+"""The verdicts of a worker, the number of scanned tokens, and the seconds by stage."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that a terminal or a scheduler sends to the whole process group; only the parent handles them."""
 _PR_SET_PDEATHSIG = 1
@@ -177,8 +177,8 @@ class WatchedDetector:
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         waiting = deque((at, dialogues[at : at + PART]) for at in range(0, len(dialogues), PART))
-        is_worth_it = len(dialogues) >= WORTH_LOADING or any(self._workers[1:])
-        n = max(1, min(len(waiting), len(self._workers))) if is_worth_it else 1
+        has_many = len(dialogues) >= MIN_FOR_WORKERS or any(self._workers[1:])
+        n = max(1, min(len(waiting), len(self._workers))) if has_many else 1
         results: dict[int, list[Verdict]] = {}
 
         def judge(place: int) -> None:
@@ -255,8 +255,9 @@ class WatchedDetector:
 
 
 def count_workers(config: DetectorConfig) -> int:
-    """How many processes are worth judging at once on this machine: one for each thread of `config` and each
-    `WORKER_MEGABYTES` of free memory; one where a GPU or torch scans, which use all cores themselves."""
+    """Returns the number of processes that should judge at once on this machine: one for each thread of
+    `config` and each `WORKER_MEGABYTES` of free memory; one where a GPU or torch scans, which use all cores
+    themselves."""
     n = config.threads or default_threads()
     if n > 1 and config.scan != "off":
         folder = resolve_release("scan", config.release or "embedded")
@@ -276,7 +277,7 @@ class _Worker:
         self._facts: DetectorFacts | None = None
         self._resting_kib = 0
         self.status = ""
-        """How the process ended: its number may be that of another one since."""
+        """Returns how the process ended: its number may be that of another one since."""
         parent = os.getpid()
         if isinstance(what, DetectorConfig):
             os.set_inheritable(theirs.fileno(), True)
@@ -350,7 +351,7 @@ class _Worker:
         except OSError:
             return WorkerFailure("the process that judged it died", None)
         at: int | None = None
-        looked_s, waited_s, computed_before = time.monotonic(), 0.0, -1.0
+        polled_s, waited_s, computed_before = time.monotonic(), 0.0, -1.0
         while True:
             if self._pipe.poll(POLL_S):
                 message = self._receive()
@@ -360,10 +361,10 @@ class _Worker:
                     judged: Judged = message_value(message)
                     return judged
                 at, waited_s, computed_before = message[1], 0.0, -1.0
-            passed_s = time.monotonic() - looked_s
+            passed_s = time.monotonic() - polled_s
             if passed_s < POLL_S:
                 continue
-            looked_s, waited_s = looked_s + passed_s, waited_s + min(passed_s, 10 * POLL_S)
+            polled_s, waited_s = polled_s + passed_s, waited_s + min(passed_s, 10 * POLL_S)
             computed_s = _computed_s(f"/proc/{self._pid}/task/{self._pid}/stat")
             if computed_before < 0:
                 computed_before = computed_s

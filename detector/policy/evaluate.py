@@ -1,4 +1,4 @@
-"""Decides what the clauses of a policy say about a dialogue.
+"""Finds the clauses of a policy that a dialogue breaks.
 
 Deterministic, and careful: a value that the log does not show is unknown, and a clause that depends on an
 unknown value is not violated. A tool call counts if it was run and did not fail; those that failed count
@@ -38,7 +38,7 @@ class Violation:
     turn: int
     why: str
     call: int = 0
-    """Which call of the turn broke it, from 0."""
+    """The number of the call in the turn that broke it, from 0."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Call:
     use: ToolUse
     at: Moment
     counts: bool
-    """Whether it was run and did not fail."""
+    """True if it was run and did not fail."""
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Said:
+class Utterance:
     """A message that a clause is about, in the place of a call: it has a moment, but no arguments."""
 
     at: Moment
@@ -75,7 +75,8 @@ class Said:
 
 
 class History:
-    """A dialogue under a policy: its calls and texts in order. What several clauses ask for is kept."""
+    """A dialogue under a policy: its calls and texts in order. Results that several clauses need are
+    cached."""
 
     def __init__(self, dialogue: Dialogue, policy: Policy) -> None:
         self.dialogue = dialogue
@@ -125,8 +126,8 @@ class History:
         names, either = self._patterns[id(patterns)]
         return name in names or (either is not None and either.match(name) is not None)
 
-    def holds(self, conditions: Conditions, call: Call | Said) -> bool | None:
-        """Return whether all conditions hold at a call or message; None if that is not known."""
+    def holds(self, conditions: Conditions, call: Call | Utterance) -> bool | None:
+        """Return whether all conditions hold at a call or message; None if unknown."""
         results = [
             test(self.value(reference, call), how, lambda other: self.value(other, call))
             for reference, how in conditions.items()
@@ -135,7 +136,7 @@ class History:
             return False
         return None if None in results else True
 
-    def value(self, reference: str, call: Call | Said) -> Any:
+    def value(self, reference: str, call: Call | Utterance) -> Any:
         """Return the value of NAME, NAME.FIELD or count(...): of a fact, or of an argument of the call."""
         if reference.startswith("count("):
             value = self.value(reference[len("count(") : -1], call)
@@ -144,14 +145,14 @@ class History:
         is_fact = head in self.policy.facts
         return values_at(self.fact(head, call) if is_fact else call.arguments.get(head, UNKNOWN), rest)
 
-    def fact(self, name: str, call: Call | Said) -> Any:
+    def fact(self, name: str, call: Call | Utterance) -> Any:
         """Return the latest result before `call` of the tools of a fact, for the same key. A message has no
         argument that could say which one it is about, so there it must be the only one."""
         if (name, call.at) not in self._facts:
             self._facts[name, call.at] = self._find_fact(name, call)
         return self._facts[name, call.at]
 
-    def _find_fact(self, name: str, call: Call | Said) -> Any:
+    def _find_fact(self, name: str, call: Call | Utterance) -> Any:
         arguments: list[str] = []
         values: list[str | None] = []
         for argument, reference in self.policy.facts[name].key.items():
@@ -203,7 +204,7 @@ class History:
 
     @cached_property
     def _first_calls(self) -> dict[tuple[str, str | None], Moment]:
-        """When each value of an id was first looked up, where no other call had it before."""
+        """The moment of the first look-up of each value of an id, if no other call had it before."""
         first: dict[tuple[str, str | None], Call] = {}
         for call in self.calls:
             for name, value in call.arguments.items() if call.counts else ():
@@ -227,7 +228,7 @@ class History:
 
     @cached_property
     def statements(self) -> Statements:
-        """Everything that was said and looked up, to be searched for values."""
+        """All messages and results, to be searched for values."""
         texts = [entry for side in ("customer", "agent", "tool") for entry in self.texts.get(side, ())]
         return Statements(sorted(texts, key=itemgetter(0)))
 
@@ -291,11 +292,11 @@ def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str
                 yield moment, code, f"{call.name} was called and {problem}"
     else:
         for moment, call in subjects:
-            if problem := _why_wrong(clause, call or Said(moment), history):
+            if problem := _why_wrong(clause, call or Utterance(moment), history):
                 yield moment, code, problem
 
 
-def _why_wrong(clause: Clause, call: Call | Said, history: History) -> str | None:
+def _why_wrong(clause: Clause, call: Call | Utterance, history: History) -> str | None:
     """Return why one call or message breaks a clause on single ones, None if it does not. `stated` is about
     calls only."""
     happened = f"{call.name} was called" if isinstance(call, Call) else "said what must not be said"
@@ -369,7 +370,7 @@ def _over_limit(
                 yield moment, f"{_name(call)}, {counts[key]} times by now, {most}"
 
 
-def _values(conditions: Conditions, call: Call | Said, history: History) -> str:
+def _values(conditions: Conditions, call: Call | Utterance, history: History) -> str:
     """Values that a decision was made on, as ``with order.status delivered``; short ones without digits, so
     that no personal data are quoted."""
     parts = []
@@ -416,12 +417,12 @@ def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] =
     yes, no = _plain_all(words.yes or packaged.yes), _plain_all(words.no or packaged.no)
     own = words if words.asks else packaged
     offers, agrees = _plain_all(words.offers or own.offers), _plain_all(words.agrees or own.agrees)
-    is_asked = waiting = answered = agreed = is_order = has_consent = is_done = False
+    is_requested = waiting = answered = agreed = is_order = has_consent = is_done = False
     question = ""
     problems: list[str | None] = []
     for position, turn in enumerate(dialogue.turns):
         states = {
-            "nobody asked the customer to confirm it": not is_asked,
+            "nobody asked the customer to confirm it": not is_requested,
             "the customer had not answered yet": not answered,
             "the customer had refused": not agreed,
             "the customer was not asked to confirm this order": is_order and not has_consent,
@@ -432,11 +433,11 @@ def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] =
             continue
         if turn.role in JUDGED_ROLES:
             waiting = _asks(turn.text, asks, requests)
-            is_asked, answered = is_asked or waiting, answered and not waiting
+            is_requested, answered = is_requested or waiting, answered and not waiting
             question, is_order = turn.text, False
             has_consent = has_consent and not _has(plain(turn.text), offers)
             is_done = is_done and not _is_specific(question, offers, waiting)
-        elif turn.role == "customer" and is_asked:
+        elif turn.role == "customer" and is_requested:
             text = plain(turn.text)
             agreed = agreed or not (waiting and text.startswith(no) and not _has(text, yes))
             answered = True

@@ -26,7 +26,7 @@ _IDENTIFIER = re.compile(r"[+-]?(?:0[0-9][0-9.]*|[0-9](?:\.?[0-9]){14,})")
 _NAMES = {
     True: frozenset(["yes", "true"]), False: frozenset(["no", "false"]), None: frozenset(["null", "none"])
 }  # fmt: skip
-"""How a policy writes the values of JSON that are neither texts nor numbers."""
+"""The names in a policy of the values of JSON that are neither texts nor numbers."""
 
 
 def number(value: Any) -> Decimal | None:
@@ -103,7 +103,7 @@ Reference = Annotated[Text, AfterValidator(_check_reference)]
 
 
 def _check_operand(text: str) -> str:
-    """Return an operand is a plain value, or a sum of products of numbers and $references."""
+    """Checks that an operand is a plain value, or a sum of products of numbers and $references."""
     if "$" in text:
         parts = text.split(" ")
         if len(parts) % 2 == 0:
@@ -124,7 +124,7 @@ Operands = Annotated[tuple[Text, ...], BeforeValidator(_as_list), Field(min_leng
 
 
 class Test(Record):
-    """What a value must be; all operators that are given must hold. Of a list, every item must pass."""
+    """A test of a value; all operators in it must hold, for a list for every item."""
 
     __test__ = False  # not a test of pytest's
 
@@ -140,7 +140,7 @@ class Test(Record):
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """What the value is compared with, of all operators."""
+        """The operands of all operators, which the value is compared with."""
         values = [getattr(self, _FIELD.get(name, name)) for name in OPERATORS]
         return tuple(
             each for value in values for each in ((value,) if isinstance(value, str) else value or ())
@@ -306,7 +306,7 @@ class Clause(Record):
 
 
 class Fact(Record):
-    """What the log knows: the latest result of one of the tools in `call` for the same key. `key` maps an
+    """A fact of the log: the latest result of one of the tools in `call` for the same key. `key` maps an
     argument of those tools, or a field of their result, to a reference."""
 
     call: Annotated[Texts, Field(min_length=1)]

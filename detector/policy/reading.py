@@ -102,9 +102,9 @@ def _compared(alternatives: Sequence[Conditions]) -> list[str]:
 def _check_facts(alternatives: Sequence[Conditions], policy: Policy, place: str) -> None:
     """Refuse a $NAME.FIELD that no fact gives: a misspelt name would be an argument that no call has, and the
     clause would never fire. An argument that is tested beside it is none."""
-    known = {*policy.facts, *map(head_of, _tested(alternatives))}
+    heads = {*policy.facts, *map(head_of, _tested(alternatives))}
     for reference in _compared(alternatives):
-        if "." in reference and head_of(reference) not in known:
+        if "." in reference and head_of(reference) not in heads:
             raise ConfigError(
                 "E_POLICY", "{place}: ${name}: facts has no {head!r}",
                 place=place, name=reference, head=head_of(reference),

@@ -69,9 +69,11 @@ def test(value: Any, how: Test, lookup: Callable[[str], Any]) -> bool | None:
         if names is not None:
             others = [_calculate(name, lookup) for name in names if "$" in name]
             is_unsure = any(other is UNKNOWN for other in others)
-            known = all_match_keys(item for other in others if other is not UNKNOWN for item in _items(other))
+            keys_of_others = all_match_keys(
+                item for other in others if other is not UNKNOWN for item in _items(other)
+            )
             keys = map(match_keys, items)
-            matches = (bool(own & literals or own & known) for own in keys)
+            matches = (bool(own & literals or own & keys_of_others) for own in keys)
             passed = all(matches) if wanted else not any(matches)
             results.append(None if is_unsure and passed is not wanted else passed)
     if how.starts_with is not None:
@@ -250,7 +252,7 @@ class _DigitGroups:
         groups = [_SEPARATOR.split(run[0]) for run in runs]
         self._digits = "\n".join("".join(group) for group in groups)
         self._bounds: set[int] = set()
-        """Where groups begin and end."""
+        """Indices of runs at which groups begin and end."""
         self._ends: list[int] = []
         self._run_ends = [run.end() for run in runs]
         place = 0
@@ -277,7 +279,7 @@ class _DigitGroups:
 
 
 def _date_forms(day: date) -> set[str]:
-    """How people write a day without its year, in lower case."""
+    """Returns the forms in which people write a day without its year, in lower case."""
     n = day.day
     ending = "th" if n in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
     forms = {f"the {n}{ending}", f"{n}{ending} of {day:%B}"}

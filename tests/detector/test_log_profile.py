@@ -8,7 +8,7 @@ from dialint.detector.log_profile import (
     LOGGED,
     PROFILED_DIALOGUES,
     find_marks,
-    is_known_masking,
+    is_common_masking,
     mark_kind,
     profile_log,
     words,
@@ -55,14 +55,14 @@ def test_a_sentence_of_agents_in_three_dialogues_is_a_prepared_line() -> None:
      "***", "[name]", "[thumbs up]", "<name_1>"],
 )  # fmt: skip
 def test_marks_of_masking_tools_are_known_in_any_log(mark: str) -> None:
-    assert is_known_masking(mark)
+    assert is_common_masking(mark)
 
 
 @pytest.mark.parametrize(
     "mark", ["[Customer Name]", "{first_name}", "{{ticket.id}}", "<customer name>", "%FIRSTNAME%", "[INSERT DATE]", "[Name]"]
 )  # fmt: skip
 def test_slots_of_templates_are_not(mark: str) -> None:
-    assert not is_known_masking(mark)
+    assert not is_common_masking(mark)
 
 
 def test_marks_are_found_whole() -> None:

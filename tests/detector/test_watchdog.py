@@ -198,7 +198,7 @@ def test_the_description_of_the_release_comes_from_the_worker() -> None:
 
 def test_a_pool_gives_the_verdicts_of_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "PART", 2)
-    monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
+    monkeypatch.setattr(watchdog, "MIN_FOR_WORKERS", 2)
     heard: list[str] = []
     with WatchedDetector(Fake(), PATIENT, heard.append, 3) as pool:
         assert outcome(pool, "hi") == "+"
@@ -209,7 +209,7 @@ def test_a_pool_gives_the_verdicts_of_one_worker(monkeypatch: pytest.MonkeyPatch
 
 def test_defects_come_through_a_pool_and_leave_it_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "PART", 1)
-    monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
+    monkeypatch.setattr(watchdog, "MIN_FOR_WORKERS", 2)
     with WatchedDetector(Fake(), PATIENT, print, 3) as pool:
         for texts in (["hi", "hi", "defect"], ["defect", "hi"]):
             with pytest.raises(KeyError):
@@ -261,7 +261,7 @@ def test_a_signal_ends_a_pool_without_what_the_others_are_at(monkeypatch: pytest
         raise Stop
 
     monkeypatch.setattr(watchdog, "PART", 1)
-    monkeypatch.setattr(watchdog, "WORTH_LOADING", 2)
+    monkeypatch.setattr(watchdog, "MIN_FOR_WORKERS", 2)
     earlier = signal.signal(signal.SIGALRM, stop)
     try:
         with WatchedDetector(Fake(), PATIENT, print, 2) as pool:
