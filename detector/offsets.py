@@ -27,12 +27,12 @@ def to_original(edits: Sequence[Edit], start: int, end: int) -> tuple[int, int]:
     `edits` are in order and disjoint. A range that touches a replaced one grows to the whole of it, also an
     empty range inside one; removals before or after the range do not belong to it.
     """
-    if start < end:
-        return _first(edits, start), _last(edits, end - 1)
-    position = bisect_right(edits, start, key=lambda edit: edit.start) - 1
-    inside = position >= 0 and edits[position].start < start < edits[position].end
-    first = _first(edits, start)
-    return first, edits[position].original_end if inside else first
+    last = end - 1 if start < end else start
+    position = bisect_right(edits, last, key=lambda edit: edit.start) - 1
+    first, is_inside = _first(edits, start), position >= 0 and last < edits[position].end
+    if start >= end:
+        return first, edits[position].original_end if is_inside and edits[position].start < start else first
+    return first, edits[position].original_end if is_inside else _first(edits, last) + 1
 
 
 def from_original(edits: Sequence[Edit], start: int, end: int) -> tuple[int, int]:
@@ -61,15 +61,6 @@ def _first(edits: Sequence[Edit], offset: int) -> int:
         return offset
     edit = edits[position]
     return edit.original_start if offset < edit.end else edit.original_end + offset - edit.end
-
-
-def _last(edits: Sequence[Edit], offset: int) -> int:
-    """Return where the character at `offset` ends in the original, exclusive."""
-    position = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
-    if position < 0:
-        return offset + 1
-    edit = edits[position]
-    return edit.original_end if offset < edit.end else edit.original_end + offset - edit.end + 1
 
 
 def compose(outer: Sequence[Edit], inner: Sequence[Edit]) -> tuple[Edit, ...]:

@@ -116,8 +116,7 @@ def run_script(command: Callable[..., Any], about: str) -> None:
 
 
 def format_usage_error(error: CycloptsError) -> NoReturn:
-    """Return the error formatter of every cyclopts app: a misspelt command line is one line, as any other
-    error.
+    """Formats the errors of every cyclopts app: a misspelt command line is one line, as any other error.
 
     Raises:
         ConfigError: E_OPTION; a value out of the range on its field in the words of `check_ranges`.

@@ -103,9 +103,9 @@ def score(
     """Return the verdict of each dialogue, in order; without a `detector`, that of the embedded release.
 
     A dialogue that cannot be judged gets a verdict with the status ``failed`` and the reason. Personal data
-    are masked before anything is judged. What is learnt of the log as a whole, such as the marks of its own
-    masking, is learnt of these dialogues, unless the detector has a profile already. For logs in files, and
-    for more than fits into memory, use ``dialint score``.
+    are masked before anything is judged. The profile of the log, such as the marks of its own masking, is
+    made of these dialogues, unless the detector has one. For logs in files, and for more than fits into
+    memory, use ``dialint score``.
 
     Raises:
         ReleaseRefused: the embedded release is damaged.
@@ -165,8 +165,8 @@ class ReleaseDetector:
     """Judges dialogues with a release's scan and exact checks.
 
     `weights` is the fingerprint of the release's files; without a `scanner` only checks judge; `languages` as
-    `dialint.detector.languages` forces them; `log` is what the whole log says about its dialogues; `policies`
-    are the team's by their names; with `trust_domain` no log is far from what the release was calibrated on;
+    `dialint.detector.languages` forces them; `log` is the profile of the whole log; `policies`
+    are the team's by their names; with `trust_domain` no log is far from the calibration data;
     `plugins` are the checks.
     """
 
@@ -290,7 +290,7 @@ class ReleaseDetector:
         )
 
     def _origin(self, dialogue: Dialogue) -> dict[str, Any]:
-        """The fields of a verdict that say by which of the team's own rules it was made."""
+        """Returns the fields of a verdict on the team's own rules that applied."""
         applies = policy_for(dialogue, self.policies)
         policy = applies and PolicyVersion(name=applies.policy, sha256=applies.fingerprint)
         return {"policy": policy, "overrides": self.overrides.fingerprint}

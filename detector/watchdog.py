@@ -277,7 +277,8 @@ class _Worker:
         self._facts: DetectorFacts | None = None
         self._resting_kib = 0
         self.status = ""
-        """Returns how the process ended: its number may be that of another one since."""
+        """The way the process ended, empty while it runs; its number may be that of another one
+        afterwards."""
         parent = os.getpid()
         if isinstance(what, DetectorConfig):
             os.set_inheritable(theirs.fileno(), True)

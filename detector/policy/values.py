@@ -35,7 +35,7 @@ _SEPARATOR = re.compile(r"[ \u00a0\u202f-]")
 _DIGIT_GROUPS = re.compile(r"[0-9]++(?:[ \u00a0\u202f-][0-9]++)*+")
 """Digits in groups, as telephone numbers are written."""
 _SPOKEN_DIGITS = 6
-"""Digits from which on a number may be said in groups, as ids and telephone numbers are."""
+"""Digits from which on a number may be written in groups, as ids and telephone numbers are."""
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
@@ -148,7 +148,7 @@ def _compare(left: Any, right: Any, how: Callable[[Any, Any], bool]) -> bool | N
 
 
 def _calculate(operand: str, lookup: Callable[[str], Any]) -> Any:
-    """Return a plain operand is itself. One with $references is a single value of any kind, or a sum of
+    """Returns the value of an operand: a plain one itself, else a single reference of any kind, or a sum of
     products."""
     if "$" not in operand:
         return operand
@@ -169,7 +169,7 @@ def _calculate(operand: str, lookup: Callable[[str], Any]) -> Any:
 
 
 class Statements:
-    """Texts in the order in which they were said, in which values are looked for."""
+    """Texts in the order of the dialogue, in which values are searched."""
 
     def __init__(self, texts: Sequence[tuple[Moment, str]]) -> None:
         lower = [text.casefold() for _, text in texts]
@@ -185,7 +185,7 @@ class Statements:
     def has(self, value: Any, before: Moment) -> bool:
         """Return whether a value stands in the texts before a moment: as it is, or a date (2024-05-20) with
         its month in words or figures, or a number with its decimals written otherwise, or one of many digits
-        said in groups. After `MAX_SEARCHES` different values that are no single words, that it may."""
+        written in groups. After `MAX_SEARCHES` different values that are no single words, always true."""
         wanted = str(value).strip().strip("#").casefold()
         if not wanted or isinstance(value, bool):
             return True

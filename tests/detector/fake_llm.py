@@ -59,7 +59,7 @@ class FakeLLM:
 
     # --- the model ------------------------------------------------------------------------------------
 
-    def drawn(self, *parts: object) -> float:
+    def uniform(self, *parts: object) -> float:
         """A number in [0, 1) that depends on the parts alone."""
         digest = hashlib.sha256(repr((self.seed, *parts)).encode()).digest()
         return int.from_bytes(digest[:8], "big") / 2**64
@@ -68,25 +68,25 @@ class FakeLLM:
         """The quote of the error that the model sees in a turn; None if it sees none."""
         labelled = self.labels.get(code, {}).get(text)
         rates = self.recall if labelled is not None else self.false_positives
-        if self.drawn(code, text) >= rates.get(code, rates.get("", 0.0)):
+        if self.uniform(code, text) >= rates.get(code, rates.get("", 0.0)):
             return None
         return labelled if labelled is not None else text[:40]
 
     def probability(self, code: str, text: str) -> float:
         """Of an error that it lists: a second look is worth it at less than .8."""
-        return round(0.75 + 0.24 * self.drawn("sure", code, text), 2)
+        return round(0.75 + 0.24 * self.uniform("sure", code, text), 2)
 
     def reply_to(self, messages: list[dict[str, str]]) -> str:
         """The reading of a dialogue, or the second look at errors in it."""
-        asked = messages[-1]["content"]
-        lines = [json.loads(line) for line in asked.splitlines() if line.startswith("{")]
+        question = messages[-1]["content"]
+        lines = [json.loads(line) for line in question.splitlines() if line.startswith("{")]
         turns = {
             line["turn"]: spoken(line.get("agent", line.get("bot")))
             for line in lines
             if "turn" in line and ("agent" in line or "bot" in line)
         }
-        if self.obeys and (told := re.search(r"answer (\{.*\})", " ".join(turns.values()))):
-            return told[1]
+        if self.obeys and (injected := re.search(r"answer (\{.*\})", " ".join(turns.values()))):
+            return injected[1]
         severities = dict(CODE.findall(messages[0]["content"]))
         uncertain = next((line["uncertain"] for line in lines if "uncertain" in line), None)
         if uncertain is not None:
@@ -100,7 +100,7 @@ class FakeLLM:
                      "severity": severities.get(code, "S3"), "reason": f"simulated second look at {code}"}
                 )  # fmt: skip
             return json.dumps({"notes": "simulated", "decisions": decisions})
-        part = PART.search(asked)
+        part = PART.search(question)
         first, last = (int(part[1]), int(part[2])) if part else (0, 10**9)
         errors = [
             {"turn": turn, "quote": quote, "code": code, "second_code": "none",
@@ -124,8 +124,8 @@ class FakeLLM:
         form = body.get("response_format", {})
         kind = "strict" if form.get("json_schema", {}).get("strict") else form.get("type")
         for name, word in ((kind, "response_format"), *((name, name) for name in body)):
-            known = {"strict", "json_schema", "json_object", "max_tokens", "temperature"}
-            if name in known and name not in self.takes:
+            supported = {"strict", "json_schema", "json_object", "max_tokens", "temperature"}
+            if name in supported and name not in self.takes:
                 instead = "; use max_completion_tokens" if name == "max_tokens" else ""
                 return 400, f"Unsupported parameter: '{word}' ({kind or name}){instead}"
         count = prompt_tokens(body)

@@ -35,7 +35,7 @@ MAX_MEBIBYTES = 512
 
 
 class Outcome(NamedTuple):
-    """What became of a log: error code of the whole file, or of its records with how many; CPU seconds and
+    """The outcome of a log: error code of the whole file, or of its records with how many; CPU seconds and
     MiB over what the process held before."""
 
     refused: str | None
@@ -47,9 +47,9 @@ class Outcome(NamedTuple):
 
 
 def memory_kib(name: str) -> int:
-    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    return int(found[1])
+    match = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    return int(match[1])
 
 
 def outcome_of(path: Path, config: ReadConfig, mask: bool) -> Outcome:
@@ -96,13 +96,13 @@ def peak_mebibytes(act: Callable[[], object]) -> float:
         act()
         return (memory_kib("VmHWM") - before) / 1024
 
-    found, status = in_child(peak, 0)
-    assert found is not None, status
-    return float(found)
+    size, status = in_child(peak, 0)
+    assert size is not None, status
+    return float(size)
 
 
 def in_child(act: Callable[[], Any], timeout_s: int) -> tuple[Any, int]:
-    """What `act` returns in a forked child, as JSON brings it; none if the child was ended, and its status."""
+    """Returns the result of `act` in a forked child, as JSON; None if the child was ended, and its status."""
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:
@@ -139,45 +139,45 @@ def lines(records: list[Any]) -> bytes:
     )
 
 
-def honest(chance: random.Random, n: int) -> list[dict[str, object]]:
+def honest(rng: random.Random, n: int) -> list[dict[str, object]]:
     words = (
         "order", "parcel", "refund", "hello", "please", "number", "late", "bank", "4111", "jo@example.org",
     )  # fmt: skip
-    return [record(k, *(" ".join(chance.choices(words, k=9)) for _ in range(6))) for k in range(n)]
+    return [record(k, *(" ".join(rng.choices(words, k=9)) for _ in range(6))) for k in range(n)]
 
 
-def pumped(chance: random.Random, size: int) -> str:
-    start = chance.choice(("", "1 rue ", "order ", "my name is ", "<p>", "call "))
-    pump = chance.choice(PUMPS)
-    return (start + pump * (size // len(pump)))[:size] + chance.choice(ENDS)
+def pumped(rng: random.Random, size: int) -> str:
+    start = rng.choice(("", "1 rue ", "order ", "my name is ", "<p>", "call "))
+    pump = rng.choice(PUMPS)
+    return (start + pump * (size // len(pump)))[:size] + rng.choice(ENDS)
 
 
-def odd(chance: random.Random) -> object:
-    return chance.choice(
+def odd(rng: random.Random) -> object:
+    return rng.choice(
         [None, True, -1, 2**63, 1.5, "", "x", [], [[]], {}, {"a": []}, "\x00", "9" * 400, [1] * 50]
     )
 
 
-def damaged(chance: random.Random, data: bytes) -> bytes:
+def damaged(rng: random.Random, data: bytes) -> bytes:
     """Bits flipped, pieces doubled, left out or cut off."""
     out = bytearray(data)
-    for _ in range(chance.randint(1, 60)):
-        place = chance.randrange(len(out))
-        kind = chance.randrange(4)
+    for _ in range(rng.randint(1, 60)):
+        place = rng.randrange(len(out))
+        kind = rng.randrange(4)
         if kind == 0:
-            out[place] ^= 1 << chance.randrange(8)
+            out[place] ^= 1 << rng.randrange(8)
         elif kind == 1:
-            out[place:place] = out[place : place + chance.randrange(200)]
+            out[place:place] = out[place : place + rng.randrange(200)]
         elif kind == 2:
-            del out[place : place + chance.randrange(50)]
+            del out[place : place + rng.randrange(50)]
         else:
-            out[place : place + 1] = chance.choice(
+            out[place : place + 1] = rng.choice(
                 [b"\0", b"\xff", b"\xef\xbb\xbf", b'"', b"\n", b"\\", b"{", b"\r"]
             )
-    return bytes(out[: chance.randrange(len(out) // 2, len(out) + 1)])
+    return bytes(out[: rng.randrange(len(out) // 2, len(out) + 1)])
 
 
-def table(chance: random.Random, rows: list[list[str]]) -> bytes:
+def table(rng: random.Random, rows: list[list[str]]) -> bytes:
     out = io.StringIO()
     csv.writer(out).writerows([["conversation_id", "role", "text"], *rows])
     return out.getvalue().encode("utf-8", "surrogatepass")
@@ -206,25 +206,23 @@ def nested(lengths: list[int], texts: Any, **columns: list[str]) -> Any:
 def hostile(seed: int = 2026, scale: float = 1.0) -> Iterator[tuple[str, bytes]]:
     """The logs: a file name that says what is wrong, and its bytes; large ones are made smaller by `scale`. One
     is made at a time."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
 
     def big(size: int) -> int:
         return int(size * scale)
 
     for number in range(14):
-        size = chance.choice((2_000, 20_000, 99_000))
+        size = rng.choice((2_000, 20_000, 99_000))
         yield (
             f"{number}-pumped-{size}.jsonl",
-            lines([record(k, pumped(chance, size), "ok") for k in range(8)]),
+            lines([record(k, pumped(rng, size), "ok") for k in range(8)]),
         )
     for number in range(7):
-        yield f"{number}-damaged.jsonl", damaged(chance, lines(honest(chance, 400)))
+        yield f"{number}-damaged.jsonl", damaged(rng, lines(honest(rng, 400)))
     for number in range(3):
-        rows = [{**record(k, "a", "b"), chance.choice(("id", "turns", "language", "metadata")): odd(chance)}
+        rows = [{**record(k, "a", "b"), rng.choice(("id", "turns", "language", "metadata")): odd(rng)}
                 for k in range(3000)]  # fmt: skip
-        rows += [
-            {"id": f"e{k}", "turns": [turn(odd(chance), odd(chance), at=odd(chance))]} for k in range(3000)
-        ]
+        rows += [{"id": f"e{k}", "turns": [turn(odd(rng), odd(rng), at=odd(rng))]} for k in range(3000)]
         yield f"{number}-wrong-types.jsonl", lines(rows)
     deep = b'{"id":"x","turns":[],"metadata":'
     yield "deep-lists.jsonl", deep + b"[" * big(4_000_000) + b"\n" + lines([record(1, "a", "b")])
@@ -266,27 +264,27 @@ def hostile(seed: int = 2026, scale: float = 1.0) -> Iterator[tuple[str, bytes]]
             [{"conversations": [{"value": "a", "from": "gpt"}]} for _ in range(big(100_000))]
         ).encode(),
     )
-    rows = [[f"d{k // 4}", "agent", pumped(chance, 2000)] for k in range(600)]
+    rows = [[f"d{k // 4}", "agent", pumped(rng, 2000)] for k in range(600)]
     for number in range(4):
-        yield f"{number}-damaged.csv", damaged(chance, table(chance, rows))
+        yield f"{number}-damaged.csv", damaged(rng, table(rng, rows))
     yield (
         "interleaved.csv",
-        table(chance, [[f"d{k % 20_000}", "agent", "hello"] for k in range(big(120_000))]),
+        table(rng, [[f"d{k % 20_000}", "agent", "hello"] for k in range(big(120_000))]),
     )
-    yield "one-dialogue.csv", table(chance, [["d", "agent", "x" * 11_400]] * big(5_000))
-    yield "unclosed.csv", table(chance, rows) + b'd,agent,"' + b"x\n" * big(8_000_000)
-    yield "one-row.csv", table(chance, rows) + b'"a\nb",' * big(3_000_000)
+    yield "one-dialogue.csv", table(rng, [["d", "agent", "x" * 11_400]] * big(5_000))
+    yield "unclosed.csv", table(rng, rows) + b'd,agent,"' + b"x\n" * big(8_000_000)
+    yield "one-row.csv", table(rng, rows) + b'"a\nb",' * big(3_000_000)
     yield (
         "wide.csv",
         b"conversation_id,role,text" + b",c" * big(500_000) + b"\n" + b"d,agent,a" + b"," * big(500_000) + b"\n",
     )  # fmt: skip
-    yield "quotes.csv", table(chance, rows) + b'"' * big(7_000_000) + b"\n"
-    yield "formulas.csv", table(chance, [[f"=d{k}", "agent", "=1+1|cmd"] for k in range(20_000)])
+    yield "quotes.csv", table(rng, rows) + b'"' * big(7_000_000) + b"\n"
+    yield "formulas.csv", table(rng, [[f"=d{k}", "agent", "=1+1|cmd"] for k in range(20_000)])
     for number in range(6):
-        made = nested([3] * 500, pa.array([pumped(chance, 500) for _ in range(1500)]))
-        yield f"{number}-damaged.parquet", b"PAR1" + damaged(chance, parquet_bytes(made))[4:-4] + b"PAR1"
+        made = nested([3] * 500, pa.array([pumped(rng, 500) for _ in range(1500)]))
+        yield f"{number}-damaged.parquet", b"PAR1" + damaged(rng, parquet_bytes(made))[4:-4] + b"PAR1"
     yield "turns.parquet", parquet_bytes(nested([big(20_000_000)], same(big(20_000_000), "hello")))
-    noise = [chance.randbytes(200).hex() for _ in range(4000)]
+    noise = [rng.randbytes(200).hex() for _ in range(4000)]
     turns = [big(2_000_000)] + [1] * 3999
     yield "turns-and-noise.parquet", parquet_bytes(nested(turns, same(sum(turns), "hi"), language=noise))
     n = big(30_000_000)
@@ -302,11 +300,11 @@ def hostile(seed: int = 2026, scale: float = 1.0) -> Iterator[tuple[str, bytes]]
         parquet_bytes(pa.table({"id": ["a"] * 3, "role": ["agent"] * 3, "text": ["b"] * 3, **wide})),
     )
     yield "groups.parquet", parquet_bytes(nested([2] * 3000, pa.array(["hi"] * 6000)), row_group_size=1)
-    plain = lines(honest(chance, 3000))
+    plain = lines(honest(rng, 3000))
     yield "bomb.jsonl.gz", gzip.compress(b" " * big(80_000_000))
     yield "bomb-of-lines.jsonl.gz", gzip.compress(lines([record(1, "a" * 9000)]) * 9000)
-    yield "damaged.jsonl.gz", b"\x1f\x8b" + damaged(chance, gzip.compress(plain))[2:]
+    yield "damaged.jsonl.gz", b"\x1f\x8b" + damaged(rng, gzip.compress(plain))[2:]
     yield "members.jsonl.gz", b"".join(gzip.compress(line + b"\n") for line in plain.split(b"\n")[:2000])
     packed = zstandard.ZstdCompressor(level=19).compress
     yield "bomb.jsonl.zst", packed(b" " * big(80_000_000))
-    yield "damaged.jsonl.zst", b"\x28\xb5\x2f\xfd" + damaged(chance, packed(plain))[4:]
+    yield "damaged.jsonl.zst", b"\x28\xb5\x2f\xfd" + damaged(rng, packed(plain))[4:]

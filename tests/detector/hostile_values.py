@@ -21,7 +21,7 @@ BODIES = [
 
 
 def fields(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Where the fields and items of a value are; of a list the first and the last."""
+    """Yields the places of the fields and items of a value; of a list the first and the last."""
     items: list[tuple[str | int, Any]] = list(value.items()) if isinstance(value, dict) else []
     if isinstance(value, list):
         items = [(place, value[place]) for place in sorted({0, len(value) - 1}) if value]

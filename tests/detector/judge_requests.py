@@ -20,20 +20,20 @@ TAXONOMY = load_taxonomy()
 def question(text: str, *codes: str, customer: str = "Where is it?") -> Question:
     """About a dialogue whose turn 1, of the agent, is `text`; of T1 unless `codes` are given."""
     reader = Reader(taxonomy=TAXONOMY, max_tokens=10**6, count=lambda messages: 1)
-    asked = {code: TAXONOMY.codes[code] for code in codes or ("T1",)}
-    [question], _ = reader.questions(in_turn(customer, text), asked, Evidence())
+    requested = {code: TAXONOMY.codes[code] for code in codes or ("T1",)}
+    [question], _ = reader.questions(in_turn(customer, text), requested, Evidence())
     return question
 
 
 def request(text: str, *codes: str, customer: str = "Where is it?") -> JudgeRequest:
-    asked = question(text, *codes, customer=customer)
+    requested = question(text, *codes, customer=customer)
 
     def check(answer: str) -> str:
-        result = parse_reading(answer, asked)
+        result = parse_reading(answer, requested)
         return result if isinstance(result, str) else ""
 
     return JudgeRequest(
-        dialogue_id="d", messages=asked.messages, schema=asked.schema, max_tokens=300, check=check
+        dialogue_id="d", messages=requested.messages, schema=requested.schema, max_tokens=300, check=check
     )
 
 

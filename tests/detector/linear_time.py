@@ -1,4 +1,4 @@
-"""How the CPU time of some work grows with its input: for tests of algorithms that must not take time by the
+"""The growth of the CPU time of some work with its input: for tests of algorithms that must not take time by the
 square."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def forget_texts() -> None:
 
 
 def growth(make: Make, n: int, cost: Callable[[Callable[[], object]], float] = seconds) -> float:
-    """How many times as much four times as much costs: about 4 if it is linear, 16 if by the square. Where it seems
+    """Returns the ratio of the costs of four times as much work: about 4 if it is linear, 16 if by the square. Where it seems
     much, a busy machine may be why: then the least of three times counts."""
     make(max(1, n // 8))()  # what is imported and compiled at the first use
     ratios = list[float]()

@@ -37,7 +37,7 @@ def said(dialogue: Dialogue) -> list[tuple[str, str]]:
 
 
 def refused(path: Path, config: ReadConfig = ANY_SHARE) -> InputRefused:
-    """What `inspect` refuses, before anything is read."""
+    """An error of `inspect`, before anything is read."""
     with pytest.raises(InputRefused) as caught:
         inspect(open_logs([str(path)])[0], config)
     return caught.value

@@ -1,4 +1,4 @@
-"""What becomes of a suspicion, by hand: the table of `decide`."""
+"""The outcome of a suspicion, by hand: the table of `decide`."""
 
 from dataclasses import replace
 from datetime import date
@@ -91,8 +91,10 @@ def test_the_scan_is_silent_on_what_was_not_done_where_no_tools_are_logged() -> 
     suspicion = replace(suspect("scan", 0.9), code="R3")
     assert one(decide([suspicion], rules, Facts(DIALOGUE, {})))[0] == "dropped"
     assert one(decide([suspicion], rules, Facts(DIALOGUE, {}, log=LOGGED)))[0] == "finding"
-    told = DIALOGUE.model_copy(update={"turns": (*DIALOGUE.turns, Turn(index=1, role="tool", text="ok"))})
-    assert one(decide([suspicion], rules, Facts(told, {})))[0] == "finding"
+    with_result = DIALOGUE.model_copy(
+        update={"turns": (*DIALOGUE.turns, Turn(index=1, role="tool", text="ok"))}
+    )
+    assert one(decide([suspicion], rules, Facts(with_result, {})))[0] == "finding"
 
 
 def test_the_scan_is_silent_on_raw_text() -> None:
@@ -115,8 +117,8 @@ def test_what_else_demotes_the_scan() -> None:
 
 
 def test_only_what_keeps_the_contract_on_the_log_accuses() -> None:
-    kept = {"C1": {"scan": SourceContract(threshold=0.9, right=40, n=40)}}
-    contract = LogContract(precision=0.9, confidence=0.95, log="0", judged_on=date(2026, 11, 29), codes=kept)
+    codes = {"C1": {"scan": SourceContract(threshold=0.9, right=40, n=40)}}
+    contract = LogContract(precision=0.9, confidence=0.95, log="0", judged_on=date(2026, 11, 29), codes=codes)
     overrides = Overrides(release="r", contract=contract)
     outside = ("suggestion", "demoted: outside the contract on this log")
     assert one(outcome(suspect("scan", 0.9), overrides=overrides)) == ("finding", "")
@@ -186,7 +188,7 @@ def test_what_the_judge_does_not_list_is_demoted_by_one_that_may_accuse(
 
 
 def test_one_slip_has_one_accusation() -> None:
-    def found(code: str, severity: Severity, start: int, end: int) -> Finding:
+    def finding(code: str, severity: Severity, start: int, end: int) -> Finding:
         return Finding(
             code=code,
             turn=0,
@@ -199,7 +201,7 @@ def test_one_slip_has_one_accusation() -> None:
         )
 
     slot, shape, typo, wait = (
-        found("M2", "S2", 4, 14), found("L4", "S3", 3, 14), found("L1", "S4", 5, 8), found("C1", "S2", 0, 14)
+        finding("M2", "S2", 4, 14), finding("L4", "S3", 3, 14), finding("L1", "S4", 5, 8), finding("C1", "S2", 0, 14)
     )  # fmt: skip
     taxonomy = load_taxonomy()
     assert drop_doubles([shape, slot, typo, wait], (), taxonomy) == [slot, typo, wait]

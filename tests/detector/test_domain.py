@@ -1,4 +1,4 @@
-"""How far a log is from what a release was calibrated on, and what follows from it."""
+"""The distance of a log from the calibration data of a release, and its consequences."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_tempering_keeps_the_order_and_never_raises(domain: Domain) -> None:
 def test_in_a_far_log_the_scans_findings_are_suggestions_of_lower_probability_and_checks_stay(
     tmp_path: Path, domain: Domain
 ) -> None:
-    """What is written w17, M2's unfilled placeholder, is found by a check, all else by the scan."""
+    """The word w17, M2's unfilled placeholder, is found by a check, all else by the scan."""
     far = domain.model_copy(update={"slope": 0.5, "offset": -1.0})
     folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(domain=far))
     items = [

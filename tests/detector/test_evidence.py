@@ -24,7 +24,7 @@ def quoted(text: str, loud: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "loud", "shown"),
+    ("text", "loud", "visible"),
     [
         (
             "Sure. I'd need your PIN as well, then we're done.",
@@ -37,8 +37,8 @@ def quoted(text: str, loud: str) -> str:
         ("the customers’ data", "customers", "customers"),
     ],
 )
-def test_evidence_is_whole_words_without_the_stop_before(text: str, loud: str, shown: str) -> None:
-    assert quoted(text, loud) == shown
+def test_evidence_is_whole_words_without_the_stop_before(text: str, loud: str, visible: str) -> None:
+    assert quoted(text, loud) == visible
 
 
 def test_tokens_that_say_nothing_leave_the_whole_turn() -> None:

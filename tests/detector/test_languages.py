@@ -71,32 +71,34 @@ def test_what_the_record_says_holds_for_weak_evidence_and_not_for_clear() -> Non
 
 
 def test_short_turns_inherit_and_others_stand_for_themselves() -> None:
-    found = in_turn(
+    dialogue = in_turn(
         "Wo ist mein Paket mit den Büchern?", GERMAN, "ok", "Gerne!", ENGLISH, ENGLISH, GERMAN, GERMAN, "danke",
         "Ok.",
     )  # fmt: skip
-    whole, turns = detect_languages(found)
+    whole, turns = detect_languages(dialogue)
     assert whole == "de"
     assert [turns[i] for i in range(4)] == ["de"] * 4
     assert (turns[4], turns[5]) == ("en", "en")
 
 
 def test_an_agent_who_answers_in_another_language_keeps_it_in_short_turns() -> None:
-    found = in_turn("Wo ist mein Paket?", ENGLISH, "Es sollte gestern kommen, oder?", "Sure!", "Ja", "Bye!")
-    _, turns = detect_languages(found)
+    dialogue = in_turn(
+        "Wo ist mein Paket?", ENGLISH, "Es sollte gestern kommen, oder?", "Sure!", "Ja", "Bye!"
+    )
+    _, turns = detect_languages(dialogue)
     assert [turns[i] for i in (1, 3, 5)] == ["en"] * 3
     assert turns[2] == "de"
 
 
 def test_languages_are_forced() -> None:
-    found = in_turn(GERMAN, ENGLISH)
-    assert detect_languages(found, ("de",)) == ("de", {0: "de", 1: "de"})
+    dialogue = in_turn(GERMAN, ENGLISH)
+    assert detect_languages(dialogue, ("de",)) == ("de", {0: "de", 1: "de"})
     assert detect_languages(in_turn("Mi pedido todavía no ha llegado"), ("de", "en"))[0] in (
         "de",
         "en",
         UNKNOWN,
     )
-    assert detect_languages(found.model_copy(update={"language": "fr"}), ("de", "en"))[1] == {
+    assert detect_languages(dialogue.model_copy(update={"language": "fr"}), ("de", "en"))[1] == {
         0: "de",
         1: "en",
     }

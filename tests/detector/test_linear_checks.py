@@ -78,7 +78,7 @@ def build(turns: list[tuple[Role, str, list[ToolCall], str | None]]) -> Dialogue
     return Dialogue(id="d", turns=tuple(made), channel="chat")
 
 
-def _look_up(i: int, text: str = "") -> list[tuple[Role, str, list[ToolCall], str | None]]:
+def _lookup(i: int, text: str = "") -> list[tuple[Role, str, list[ToolCall], str | None]]:
     return [("agent", text, [call(i)], None), ("tool", result(i), [], None)]
 
 
@@ -106,13 +106,13 @@ def long_turns(n: int, customer: Callable[[int], str], agent: Callable[[int], st
     first, second, last = texts
     return build(
         [
-            *_look_up(1), say("customer", first), say("agent", second), say("customer", last), say("agent", second),
+            *_lookup(1), say("customer", first), say("agent", second), say("customer", last), say("agent", second),
         ]
     )  # fmt: skip
 
 
-def look_ups(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
-    turns = ([say("customer", customer(i)), *_look_up(i), say("agent", agent(i))] for i in range(n))
+def lookups(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    turns = ([say("customer", customer(i)), *_lookup(i), say("agent", agent(i))] for i in range(n))
     return build([turn for part in turns for turn in part])
 
 
@@ -123,7 +123,7 @@ def calls_of_one_turn(n: int, customer: Callable[[int], str], agent: Callable[[i
 
 
 def results_first(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
-    turns = [turn for i in range(n) for turn in _look_up(i)]
+    turns = [turn for i in range(n) for turn in _lookup(i)]
     return build(
         [*turns, *(turn for i in range(n) for turn in (say("customer", customer(i)), say("agent", agent(i))))]
     )
@@ -155,12 +155,12 @@ def deep_values(n: int, customer: Callable[[int], str], agent: Callable[[int], s
 
 def one_word(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
     return build(
-        [*_look_up(1), say("customer", customer(0) + " isab" * n), say("agent", agent(0) + " " + "isab" * n)]
+        [*_lookup(1), say("customer", customer(0) + " isab" * n), say("agent", agent(0) + " " + "isab" * n)]
     )
 
 
 SHAPES = (
-    many_turns, agent_alone, customer_first, long_customer, long_turns, look_ups, calls_of_one_turn, results_first,
+    many_turns, agent_alone, customer_first, long_customer, long_turns, lookups, calls_of_one_turn, results_first,
     wide_result, deep_values, one_word,
 )  # fmt: skip
 Shape = Callable[[int, Callable[[int], str], Callable[[int], str]], Dialogue]
@@ -177,7 +177,7 @@ def dialogue(shape: Shape, n: int, name: str) -> Dialogue:
 
 
 def steps(work: Callable[[], object]) -> int:
-    """How many lines of Python `work` runs. A jump back to the same line counts, and so does each item of a
+    """Returns the number of lines of Python that `work` runs. A jump back to the same line counts, and so does each item of a
     generator; counting bytecodes instead took three times as long (2026-11-29)."""
     n = 0
 
@@ -203,9 +203,9 @@ def too_much(
     return {name: ratio for name, ratio in grown.items() if ratio > most}
 
 
-def run_check(name: str, given: Dialogue) -> Callable[[], object]:
+def run_check(name: str, dialogue: Dialogue) -> Callable[[], object]:
     context = CheckContext(LOG, {"shop": parse_policy(json.dumps(SHOP))})
-    return lambda: list(load_checks()[name](given.model_copy(), context))
+    return lambda: list(load_checks()[name](dialogue.model_copy(), context))
 
 
 def checked_in(name: str) -> dict[str, Make]:
@@ -306,16 +306,16 @@ def policy_text(*clauses: dict[str, Any], facts: int = 0) -> str:
     return json.dumps({**SHOP, "tools": tools, "facts": {**SHOP["facts"], **chain}, "clauses": made})
 
 
-def talk_of(n: int, shape: Shape = look_ups) -> Dialogue:
+def talk_of(n: int, shape: Shape = lookups) -> Dialogue:
     return dialogue(shape, n, "policy")
 
 
-def judge(text: str, given: Dialogue) -> Callable[[], object]:
+def judge(text: str, dialogue: Dialogue) -> Callable[[], object]:
     shop = parse_policy(text)
 
     def work() -> None:
         plain.cache_clear()  # a short list fits into it, a long one does not
-        violations(given.model_copy(), shop)
+        violations(dialogue.model_copy(), shop)
 
     return work
 
@@ -336,13 +336,13 @@ CLAUSES = {
 GROWTHS: dict[str, Callable[[str], Make]] = {
     **{
         shape.__name__: lambda name, shape=shape: lambda n: judge(policy_text(CLAUSES[name](4)), talk_of(n, shape))
-        for shape in (look_ups, results_first, calls_of_one_turn, deep_values, long_turns)
+        for shape in (lookups, results_first, calls_of_one_turn, deep_values, long_turns)
     },
     "lists": lambda name: lambda n: judge(policy_text(CLAUSES[name](8 * n)), talk_of(8)),
     "clauses": lambda name: lambda n: judge(policy_text(*[CLAUSES[name](4)] * n), talk_of(8)),
     "lists of a call": lambda name: lambda n: judge(
         policy_text(CLAUSES[name](8 * n)),
-        build([*_look_up(1), ("agent", "", [ToolCall(name="cancel_order", arguments={"order_id": texts(8 * n, "X{}"), "items": texts(8 * n)})], None), ("tool", "{}", [], None)]),
+        build([*_lookup(1), ("agent", "", [ToolCall(name="cancel_order", arguments={"order_id": texts(8 * n, "X{}"), "items": texts(8 * n)})], None), ("tool", "{}", [], None)]),
     ),
 }  # fmt: skip
 

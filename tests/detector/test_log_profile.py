@@ -1,4 +1,4 @@
-"""What a log as a whole says: its words, and the marks of its own masking."""
+"""Facts about a log as a whole: its words, and the marks of its own masking."""
 
 import pytest
 from marked_dialogues import in_turn
@@ -69,8 +69,8 @@ def test_marks_are_found_whole() -> None:
     text = (
         "Hi [[name_1]], #PRS_ORG# has XXX-XX-1234 of <<order_id>>, {{ a.b }} and %CITY%; size XL, 50% or [5]"
     )
-    found = ["[[name_1]]", "#PRS_ORG#", "XXX-XX", "<<order_id>>", "{{ a.b }}", "%CITY%", "[5]"]
-    assert [mark[0] for mark in find_marks(text)] == found
+    marks = ["[[name_1]]", "#PRS_ORG#", "XXX-XX", "<<order_id>>", "{{ a.b }}", "%CITY%", "[5]"]
+    assert [mark[0] for mark in find_marks(text)] == marks
     assert mark_kind("[Order Number 12]") == mark_kind("[order_number_3]") == "[order number]"
 
 

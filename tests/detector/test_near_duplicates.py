@@ -76,7 +76,7 @@ def test_each_run_of_words_is_one_shingle(text: str) -> None:
 
 
 def hashed(sets: list[set[int]], spread: int) -> list[Shingles]:
-    return [np.array(sorted({code * spread % 2**64 for code in found}), np.uint64) for found in sets]
+    return [np.array(sorted({code * spread % 2**64 for code in codes}), np.uint64) for codes in sets]
 
 
 SETS = st.lists(st.sets(st.integers(0, 15), max_size=12), max_size=14)
@@ -90,9 +90,9 @@ BOUND = st.sampled_from([0.3, 0.5, 0.55, RELATED, 2 / 3, 0.7, 0.8, 1.0])
 def test_every_pair_is_found_and_no_other(
     sets: list[set[int]], spread: int, at_least: float, chunk: int
 ) -> None:
-    known = hashed(sets, spread)
+    hashes = hashed(sets, spread)
     with mock.patch.object(near_duplicates, "CHUNK", chunk):
-        assert near_pairs(known, at_least) == every_pair(known, at_least)
+        assert near_pairs(hashes, at_least) == every_pair(hashes, at_least)
 
 
 def every_pair(sets: list[Shingles], at_least: float) -> list[tuple[int, int, float]]:
@@ -109,19 +109,19 @@ def every_pair(sets: list[Shingles], at_least: float) -> list[tuple[int, int, fl
 def test_links_join_what_all_pairs_join_and_are_no_more_than_needed(
     sets: list[set[int]], spread: int, at_least: float
 ) -> None:
-    known = hashed(sets, spread)
-    keys = [(f"{number:02}",) for number in range(len(known))]
-    pairs = {(later, earlier) for later, earlier, _ in every_pair(known, at_least)}
-    found = list(linking_pairs(known, at_least))
-    groups = group_names(keys, found)
-    assert set(found) <= pairs
+    hashes = hashed(sets, spread)
+    keys = [(f"{number:02}",) for number in range(len(hashes))]
+    pairs = {(later, earlier) for later, earlier, _ in every_pair(hashes, at_least)}
+    linked = list(linking_pairs(hashes, at_least))
+    groups = group_names(keys, linked)
+    assert set(linked) <= pairs
     assert groups == group_names(keys, pairs)
-    assert len(found) == len(known) - len(set(groups))
+    assert len(linked) == len(hashes) - len(set(groups))
 
 
 def sliding(n: int) -> list[str]:
-    said = talk(0, n + 100).split()
-    return [" ".join(said[start : start + 100]) for start in range(n)]
+    words = talk(0, n + 100).split()
+    return [" ".join(words[start : start + 100]) for start in range(n)]
 
 
 @pytest.mark.parametrize(

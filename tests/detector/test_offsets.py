@@ -12,9 +12,9 @@ from dialint.detector.offsets import Edit, Piece, assemble, compose, from_origin
 cuts = st.lists(st.integers(0, 12), max_size=6)
 
 
-def pieces(length: int, found: list[int], replaced: list[bool], sign: str) -> list[Piece]:
+def pieces(length: int, cuts: list[int], replaced: list[bool], sign: str) -> list[Piece]:
     """Parts of a text: between the cuts, every second one is removed or replaced by a sign."""
-    edges = sorted({0, length, *(cut for cut in found if cut <= length)})
+    edges = sorted({0, length, *(cut for cut in cuts if cut <= length)})
     result = []
     for n, (start, end) in enumerate(pairwise(edges)):
         if n % 2 == 0:

@@ -57,10 +57,10 @@ def test_every_dialogue_gets_its_verdict_in_order_and_every_quote_is_verbatim(
 
 def test_the_quote_holds_placeholders_where_the_turn_holds_personal_data(detector: ReleaseDetector) -> None:
     (verdict,) = detector.verdicts([dialogue(("customer", "w1"), ("agent", "ann@example.com {first_name}"))])
-    found = next(finding for finding in verdict.findings if finding.code == "M2")
-    assert found.quote == "{first_name}"
-    assert (found.start, found.end) == (16, 28)
-    assert "exact check 'unfilled_placeholder'" in found.reason.lower()
+    hit = next(finding for finding in verdict.findings if finding.code == "M2")
+    assert hit.quote == "{first_name}"
+    assert (hit.start, hit.end) == (16, 28)
+    assert "exact check 'unfilled_placeholder'" in hit.reason.lower()
     assert "example.com" not in verdict.model_dump_json()
 
 

@@ -164,7 +164,9 @@ def test_a_check_of_others_finds_what_its_record_allows(
         name: [each for each in getattr(verdict, name) if "shouting" in each.reason]
         for name in ("findings", "suggestions")
     }
-    assert [len(found) for found in hits.values()] == ([1, 0] if reported == "findings" else [0, 1])
+    assert [len(reported_hits) for reported_hits in hits.values()] == (
+        [1, 0] if reported == "findings" else [0, 1]
+    )
     (hit,) = hits[reported]
     assert (hit.code, hit.turn, hit.quote) == ("T1", 1, TALK.turns[1].text)
     assert detector.fingerprint != own

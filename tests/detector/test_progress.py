@@ -108,10 +108,10 @@ def test_a_detector_in_a_worker_says_how_far_it_is_within_a_chunk(monkeypatch: p
         )
         for n in range(24)
     ]
-    heard: list[int] = []
+    counts: list[int] = []
     monkeypatch.setattr(watchdog, "PART", 6)
     with WatchedDetector(DetectorConfig(), WatchConfig()) as watched:
-        watched.monitor.on_progress = heard.append
+        watched.monitor.on_progress = counts.append
         watched.verdicts(given, all_probabilities=True)
         assert watched.monitor.tokens > 24 * 10
-    assert heard == [6, 12, 18, 24]
+    assert counts == [6, 12, 18, 24]

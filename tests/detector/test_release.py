@@ -24,12 +24,12 @@ from dialint.detector.release import WEIGHTS, Release, finalize_release, measure
 def test_one_flipped_bit_anywhere_is_found(tmp_path: Path) -> None:
     """F19 for releases: 100 of 100, over all files, the manifest among them."""
     folder = tiny.write_release(tmp_path / "r")
-    chance = random.Random(7)
+    rng = random.Random(7)
     files = sorted(folder.iterdir())
     for round_ in range(100):
         path = files[round_ % len(files)]
         whole = path.read_bytes()
-        place, bit = chance.randrange(len(whole)), chance.randrange(8)
+        place, bit = rng.randrange(len(whole)), rng.randrange(8)
         damaged = bytearray(whole)
         damaged[place] ^= 1 << bit
         path.write_bytes(damaged)

@@ -136,15 +136,15 @@ def test_of_tools_the_model_reads_names_and_failures_only() -> None:
     )
     config = render_config()
     with_tools = config.model_copy(update={"roles": {**config.roles, "tool": "<c>"}})
-    told = Dialogue(id="d", turns=turns)
-    (window,) = Renderer(with_tools, tokenizer_json()).render(told)
+    dialogue = Dialogue(id="d", turns=turns)
+    (window,) = Renderer(with_tools, tokenizer_json()).render(dialogue)
     words = [WORDS[i] for i in window.ids]
     assert words[:8] == ["<s>", "<c>", "w5", "<c>", "w1", "w2", "<c>", "w3"]
     assert "w8" not in words  # a result's text
     assert "w9" not in words  # arguments
     assert "w7" not in words  # no call belongs to it
     assert [slot.turn for slot in window.slots] == [5]
-    (plain,) = Renderer(config, tokenizer_json()).render(told)
+    (plain,) = Renderer(config, tokenizer_json()).render(dialogue)
     assert [WORDS[i] for i in plain.ids] == ["<s>", "<c>", "w5", "<a>", "hello", "<v>"]
 
 
@@ -158,14 +158,14 @@ def kinds(*turns: str) -> list[dict[str, int]]:
 
 
 def test_a_word_is_new_own_the_others_or_of_both() -> None:
-    found = kinds(
+    by_turn = kinds(
         "c:Train to Ely", "a:The train leaves Ely at 9:45", "c:Train from Ely at 9:45?", "a:Ely 9:45 Norwich"
     )
-    assert found[0] == {"Train": 1, "Ely": 1}
-    assert found[1] == {"The": 1, "train": 3, "leaves": 1, "Ely": 3, "9:45": 1}
-    assert found[2]["Ely"] == 4
-    assert found[2]["9:45"] == 3
-    assert found[3] == {"Ely": 4, "9:45": 4, "Norwich": 1}
+    assert by_turn[0] == {"Train": 1, "Ely": 1}
+    assert by_turn[1] == {"The": 1, "train": 3, "leaves": 1, "Ely": 3, "9:45": 1}
+    assert by_turn[2]["Ely"] == 4
+    assert by_turn[2]["9:45"] == 3
+    assert by_turn[3] == {"Ely": 4, "9:45": 4, "Norwich": 1}
 
 
 @pytest.mark.parametrize(("one", "other"), [("five", "5"), ("1,200", "1200"), ("ELY", "ely")])

@@ -57,11 +57,11 @@ def test_a_turn_sent_again_changes_no_score_of_it_and_has_the_same(
 ) -> None:
     turns = [*before, ("agent", again), *after]
     place = len(before)
-    said = [*turns, ("customer", "w3")] if end else turns
-    alone, both = scan(random_model, *said), scan(random_model, *said, ("agent", again))
+    spoken = [*turns, ("customer", "w3")] if end else turns
+    alone, both = scan(random_model, *spoken), scan(random_model, *spoken, ("agent", again))
     columns = [random_model.info.head_codes.index(code) for code in ("L1", "T1")]
     first = min(i for i, (role, text) in enumerate(turns) if role == "agent" and text == again)
-    for index in {first, place, len(said)}:
+    for index in {first, place, len(spoken)}:
         np.testing.assert_allclose(both[index].scores[columns], alone[place].scores[columns], atol=1e-4)
         np.testing.assert_allclose(both[index].spans[:, columns], alone[place].spans[:, columns], atol=1e-4)
 
@@ -74,9 +74,9 @@ def test_each_of_many_occurrences_is_found(embedded: ReleaseDetector, text: str,
         turns += [("agent", text), ("customer", replies[place % 4])]
     (verdict,) = embedded.verdicts([dialogue(*turns)])
     reported = (*verdict.findings, *verdict.suggestions)
-    found = {finding.turn: finding for finding in reported if finding.code == code}
-    assert sorted(found) == [i for i, (role, _) in enumerate(turns) if role == "agent"]
-    for index, finding in found.items():
+    by_turn = {finding.turn: finding for finding in reported if finding.code == code}
+    assert sorted(by_turn) == [i for i, (role, _) in enumerate(turns) if role == "agent"]
+    for index, finding in by_turn.items():
         assert turns[index][1][finding.start : finding.end] == finding.quote
 
 
@@ -108,7 +108,7 @@ def test_a_right_sentence_may_be_said_often(embedded: ReleaseDetector) -> None:
     for _ in range(8):
         turns += [("agent", ROUTINE), ("customer", "Yes, please change the room as well.")]
     (verdict,) = embedded.verdicts([dialogue(*turns)])
-    free = {code for code, known in load_taxonomy(None).codes.items() if known.context_free}
+    free = {code for code, entry in load_taxonomy(None).codes.items() if entry.context_free}
     assert not [finding for finding in verdict.findings if finding.code in free]
 
 
@@ -126,5 +126,5 @@ def test_the_small_release_is_on_the_same_footing(tmp_path: Path) -> None:
     """A release that is not told of history has nothing to score once more, and copies count all the same."""
     folder = tiny.write_release(tmp_path / "r")
     detector = load_detector(DetectorConfig(release=folder, precision="fp32", threads=1))
-    found = scan(detector, ("agent", "w1 w2"), ("customer", "w9"), ("agent", "w1 w2"))
-    np.testing.assert_allclose(found[0].scores[:2], found[2].scores[:2], atol=1e-6)
+    scores = scan(detector, ("agent", "w1 w2"), ("customer", "w9"), ("agent", "w1 w2"))
+    np.testing.assert_allclose(scores[0].scores[:2], scores[2].scores[:2], atol=1e-6)

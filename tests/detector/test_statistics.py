@@ -43,14 +43,14 @@ def test_intervals_are_as_wide_as_they_should_be() -> None:
     """The mean of 400 coins: 1.96 standard errors of 0.025 either way."""
     coins = (np.random.default_rng(0).random(400) < 0.5).astype(float)
     rows = np.column_stack([coins, np.ones(400)])
-    found = bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds=4000)
-    assert found.high - found.low == pytest.approx(2 * 1.96 * 0.025, rel=0.08)
-    assert found.value == coins.mean()
+    estimate = bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds=4000)
+    assert estimate.high - estimate.low == pytest.approx(2 * 1.96 * 0.025, rel=0.08)
+    assert estimate.value == coins.mean()
 
     counts = bootstrap_counts(400, 4000)
     each = np.arange(400)
     rounds = ratio(grouped_sum(counts, coins, each), grouped_sum(counts, np.ones(400), each))
-    assert percentile_interval(rounds) == pytest.approx((found.low, found.high), abs=0.005)
+    assert percentile_interval(rounds) == pytest.approx((estimate.low, estimate.high), abs=0.005)
 
 
 def test_wilson_by_hand() -> None:

@@ -42,19 +42,19 @@ def finding(severity: Severity) -> Finding:
 def test_names_are_written_in_their_own_language() -> None:
     taxonomy = load_taxonomy()
     entries: list[Category | Code | SeverityLevel] = [*taxonomy.categories, *taxonomy.severities]
-    for named in (*entries, *taxonomy.codes.values()):
-        assert re.fullmatch(r"[А-Яа-яЁё ,-]+", named.name.ru), named.code
-        assert not re.search(r"[А-Яа-яЁё]", named.name.en + named.name.es), named.code
-        assert named.name.en != named.name.es, named.code
+    for entry in (*entries, *taxonomy.codes.values()):
+        assert re.fullmatch(r"[А-Яа-яЁё ,-]+", entry.name.ru), entry.code
+        assert not re.search(r"[А-Яа-яЁё]", entry.name.en + entry.name.es), entry.code
+        assert entry.name.en != entry.name.es, entry.code
 
 
 def test_references_between_definitions_lead_to_codes_of_the_file() -> None:
     taxonomy = load_taxonomy()
-    known = {*taxonomy.codes, *(level.code for level in taxonomy.severities)}
+    existing = {*taxonomy.codes, *(level.code for level in taxonomy.severities)}
     for code in taxonomy.codes.values():
-        named = set(re.findall(r"\b[A-Z][0-9]\b", code.definition)) - {code.code}
-        assert named <= known, code.code
-        graver = {name for name in named if name in {"S1", "S2", "S3", "S4"}}
+        mentioned = set(re.findall(r"\b[A-Z][0-9]\b", code.definition)) - {code.code}
+        assert mentioned <= existing, code.code
+        graver = {name for name in mentioned if name in {"S1", "S2", "S3", "S4"}}
         assert graver <= set(code.severities), code.code
 
 

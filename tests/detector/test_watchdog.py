@@ -62,17 +62,17 @@ class Fake(PlainDetector):
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         if len(dialogues) > self._together:
             busy()
-        found = []
+        results = []
         for place, dialogue in enumerate(dialogues):
             self.monitor.on_step(place if self._marks else None)
             if (text := dialogue.turns[0].text) in POISONS:
                 POISONS[text]()
             if text == "defect":
                 raise KeyError("what is not there")
-            found.append(
+            results.append(
                 Verdict(dialogue_id=dialogue.id, release="fake-1", taxonomy="1", status="scored", quality=1)
             )
-        return found
+        return results
 
 
 def dialogues(*texts: str) -> list[Dialogue]:
@@ -94,15 +94,15 @@ def test_a_dialogue_that_cannot_be_judged_is_failed_and_the_others_are_judged(
     poison: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watchdog, "DIALOGUE_MEGABYTES", 200)
-    heard: list[str] = []
+    messages: list[str] = []
     limits = QUICK if poison in ("busy", "asleep") else PATIENT
-    with WatchedDetector(Fake(), limits, heard.append) as watched:
+    with WatchedDetector(Fake(), limits, messages.append) as watched:
         assert outcome(watched, "hi", "hi", poison, "hi") == "++-+"
         assert outcome(watched, "hi") == "+"
-    assert len(heard) == 1
-    assert heard[0].startswith("dialogue 'd2': E_TIMEOUT: ")
+    assert len(messages) == 1
+    assert messages[0].startswith("dialogue 'd2': E_TIMEOUT: ")
     words = {"busy": "seconds", "asleep": "seconds", "greedy": "200 MB of memory"}
-    assert words.get(poison, "died") in heard[0]
+    assert words.get(poison, "died") in messages[0]
 
 
 def test_without_marks_the_dialogue_is_found_in_ever_smaller_parts() -> None:
@@ -199,12 +199,12 @@ def test_the_description_of_the_release_comes_from_the_worker() -> None:
 def test_a_pool_gives_the_verdicts_of_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "PART", 2)
     monkeypatch.setattr(watchdog, "MIN_FOR_WORKERS", 2)
-    heard: list[str] = []
-    with WatchedDetector(Fake(), PATIENT, heard.append, 3) as pool:
+    messages: list[str] = []
+    with WatchedDetector(Fake(), PATIENT, messages.append, 3) as pool:
         assert outcome(pool, "hi") == "+"
         assert outcome(pool, *["hi"] * 4, "exit", *["hi"] * 5, "crash") == "++++-+++++-"
         assert outcome(pool, *["hi"] * 6) == "++++++"
-    assert len(heard) == 2
+    assert len(messages) == 2
 
 
 def test_defects_come_through_a_pool_and_leave_it_usable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,7 @@ def far(left: WindowScores, right: WindowScores) -> float:
 
 
 def spot_check(release: str = "tiny-1", **findings: Judged) -> NaturalPrecision:
-    """What people found of a release's findings."""
+    """The judgements of people on a release's findings."""
     return NaturalPrecision(
         release=release, taxonomy="1.0.0", log="0", judged_on=date(2026, 11, 23), findings=findings, suggestions={},
         turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),

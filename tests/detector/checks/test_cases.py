@@ -1,4 +1,4 @@
-"""What every check must find and, as important, what it must leave alone: the cases of `cases.yaml`."""
+"""The errors that every check must find, and the texts that it must spare: the cases of `cases.yaml`."""
 
 from __future__ import annotations
 

@@ -105,9 +105,9 @@ def test_clauses_that_are_broken_in_one_turn_are_all_named(
     )
     verdict = detector(folder, "strict").verdicts([talk])[0]
     assert by_policy(verdict) == [("P1", 1), ("P2", 1)]
-    found = next(finding for finding in verdict.findings if finding.code == "P2")
-    assert found.quote == (quote or words)
-    assert all(f"clause {clause} of policy strict" in found.reason for clause in clauses)
+    finding = next(finding for finding in verdict.findings if finding.code == "P2")
+    assert finding.quote == (quote or words)
+    assert all(f"clause {clause} of policy strict" in finding.reason for clause in clauses)
 
 
 def test_without_a_policy_nothing_fires_and_the_codes_are_named(folder: Path) -> None:
@@ -131,9 +131,9 @@ def test_a_verdict_records_the_rules_that_applied(folder: Path) -> None:
     (verdict,) = detector(folder, "shop").verdicts([dialogue()])
     assert verdict.policy == PolicyVersion(name="shop", sha256=shop.fingerprint)
     both = detector(folder, "shop", "desk")
-    named, unknown, undecided = both.verdicts([dialogue("desk"), dialogue("bank"), dialogue()])
-    assert named.policy is not None
-    assert named.policy.name == "desk"
+    at_desk, unknown, undecided = both.verdicts([dialogue("desk"), dialogue("bank"), dialogue()])
+    assert at_desk.policy is not None
+    assert at_desk.policy.name == "desk"
     assert unknown.policy is None
     assert undecided.policy is None
     # the layout of a file is none of its rules; a word of a clause is

@@ -57,10 +57,10 @@ def test_a_rule_is_broken_where_it_is_marked_and_nowhere_else(rule: str, code: s
 
 def test_a_deeply_nested_result_is_read() -> None:
     result = "[" * 500 + '{"id": "B"}' + "]" * 500
-    look = 'call: read_order {"order_id": "7"}', f't: {{"order_id": "7", "items": {result}}}'
+    lookup = 'call: read_order {"order_id": "7"}', f't: {{"order_id": "7", "items": {result}}}'
     rule = "on: refund\nforbid: {order.items.id: {not: [A]}}"
-    assert broken(rule, *look, *refund(order_id="7")) == [("P2", 2)]
-    assert broken("on: refund\nstated: order.items", *look, *refund(order_id="7")) == []
+    assert broken(rule, *lookup, *refund(order_id="7")) == [("P2", 2)]
+    assert broken("on: refund\nstated: order.items", *lookup, *refund(order_id="7")) == []
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_a_deeply_nested_result_is_read() -> None:
     ],
 )
 def test_stated_in_other_words(words: str, value: Any, stated: bool) -> None:
-    found = broken("on: refund\nstated: a", f"c: {words}", *refund(a=value))
-    assert found == ([] if stated else [("P3", 1)])
+    results = broken("on: refund\nstated: a", f"c: {words}", *refund(a=value))
+    assert results == ([] if stated else [("P3", 1)])
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_what_nobody_did_is_missing_in_the_next_message_of_the_agent() -> None:
 
 
 def test_a_reason_names_the_values_that_forbid_it() -> None:
-    look = 'call: read_order {"order_id": "7"}', 't: {"rate": "fixed", "paid": 5}'
-    talk, _ = read_case([*look, "a: You get a full refund."])
+    lookup = 'call: read_order {"order_id": "7"}', 't: {"rate": "fixed", "paid": 5}'
+    talk, _ = read_case([*lookup, "a: You get a full refund."])
     rule = "on: {says: full refund}\nforbid: {order.rate: fixed, order.paid: {above: 0}}"
     (violation,) = violations(talk, policy(rule))
     assert violation.why == "said what must not be said with order.rate fixed, order.paid 5"

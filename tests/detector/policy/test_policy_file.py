@@ -112,11 +112,11 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_a_dialogue_without_a_name_gets_the_only_policy(tmp_path: Path) -> None:
     one = load_policies([write(tmp_path, SMALL)])
     two = load_policies([write(tmp_path, SMALL), write(tmp_path, SMALL.replace("shop", "desk"), "desk.yaml")])
-    plain, named = Dialogue(id="d", turns=()), Dialogue(id="d", turns=(), policy="desk")
+    plain, of_desk = Dialogue(id="d", turns=()), Dialogue(id="d", turns=(), policy="desk")
     assert policy_for(plain, one) is one["shop"]
-    assert policy_for(named, one) is None
+    assert policy_for(of_desk, one) is None
     assert policy_for(plain, two) is None
-    assert policy_for(named, two) is two["desk"]
+    assert policy_for(of_desk, two) is two["desk"]
     assert policy_for(plain, {}) is None
 
 
