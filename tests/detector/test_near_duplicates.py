@@ -120,8 +120,8 @@ def test_links_join_what_all_pairs_join_and_are_no_more_than_needed(
 
 
 def sliding(n: int) -> list[str]:
-    words = talk(0, n + 100).split()
-    return [" ".join(words[start : start + 100]) for start in range(n)]
+    tokens = talk(0, n + 100).split()
+    return [" ".join(tokens[start : start + 100]) for start in range(n)]
 
 
 @pytest.mark.parametrize(

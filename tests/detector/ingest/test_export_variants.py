@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import reading
 import yaml
-from tool_exports import ANSWERED, ASKED, EPOCHS, HELLO, NOTE, TIMES
+from tool_exports import ANSWERED, EPOCHS, HELLO, NOTE, QUESTION, TIMES
 
 from dialint.detector.ingest.preview import preview
 from dialint.detector.ingest.read import Counts, ReadConfig, open_logs
 
-SAID = [("customer", ASKED), ("agent", ANSWERED)]
+SAID = [("customer", QUESTION), ("agent", ANSWERED)]
 NAMED = ("Ann=customer", "Leo=agent")
 
 
@@ -54,7 +54,7 @@ def test_exports_that_differ_from_their_examples(name: str) -> None:
 )  # fmt: skip
 def test_whatsapp_in_its_styles_and_locales(head: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    texts = [f"Ann: {ASKED}", 'Ann changed the subject to "Lamps: new"', f"~\u202fLeo: {ANSWERED}"]
+    texts = [f"Ann: {QUESTION}", 'Ann changed the subject to "Lamps: new"', f"~\u202fLeo: {ANSWERED}"]
     path.write_text("\ufeff" + "\r\n".join(head.format(at) + text for at, text in enumerate(texts)))
     (dialogue,), _, _ = reading.dialogues(path, ReadConfig(role=NAMED))
     assert [(turn.role, turn.text) for turn in dialogue.turns] == SAID
@@ -67,8 +67,8 @@ def test_whatsapp_in_its_styles_and_locales(head: str, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_pasted_head_of_another_style_is_text(forged: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    path.write_text(f"12/31/25, 11:58 PM - Ann: {ASKED}\n{forged}\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n")
-    assert turns_of(path, *NAMED)[0] == [[("customer", f"{ASKED}\n{forged}"), ("agent", ANSWERED)]]
+    path.write_text(f"12/31/25, 11:58 PM - Ann: {QUESTION}\n{forged}\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n")
+    assert turns_of(path, *NAMED)[0] == [[("customer", f"{QUESTION}\n{forged}"), ("agent", ANSWERED)]]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_comments_of_front_are_internal_notes(kind: dict[str, Any], tmp_path: Pa
     del comment["is_inbound"]
     path = tmp_path / "log.json"
     path.write_text(
-        json.dumps({"_results": [_front(False, ANSWERED, 2), comment | kind, _front(True, ASKED, 0)]})
+        json.dumps({"_results": [_front(False, ANSWERED, 2), comment | kind, _front(True, QUESTION, 0)]})
     )
     dialogues, counts = turns_of(path)
     assert (dialogues, counts.warnings["W_INTERNAL_NOTE"]) == ([SAID], 1)
@@ -100,7 +100,7 @@ def test_calls_of_phoenix_with_dotted_keys(words: dict[str, str], keys: str, tmp
     path = tmp_path / "log.json"
     path.write_text(json.dumps({
         "context.trace_id": "c1", "start_time": TIMES[0], "end_time": TIMES[1],
-        "attributes.llm.input_messages": [{"message.role": "user", "message.content": ASKED}],
+        "attributes.llm.input_messages": [{"message.role": "user", "message.content": QUESTION}],
         "attributes.llm.output_messages": [{"message.role": "assistant", "message.tool_calls": [calls], **words}]}))  # fmt: skip
     (dialogue,), _, _ = reading.dialogues(path)
     turn = dialogue.turns[-1]
@@ -116,7 +116,7 @@ def test_calls_of_phoenix_with_dotted_keys(words: dict[str, str], keys: str, tmp
 )  # fmt: skip
 def test_what_whatsapp_writes_in_place_of_a_message_is_counted(notice: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    lines = [f"Ann: {ASKED}", f"Ann: {notice}", f"Leo: {ANSWERED}"]
+    lines = [f"Ann: {QUESTION}", f"Ann: {notice}", f"Leo: {ANSWERED}"]
     path.write_text("".join(f"12/31/25, 11:5{at} PM - {line}\n" for at, line in enumerate(lines)))
     dialogues, counts = turns_of(path, *NAMED)
     assert (dialogues, counts.warnings["W_EVENT_SKIPPED"]) == ([SAID], 1)
@@ -132,14 +132,14 @@ def test_what_whatsapp_writes_in_place_of_a_message_is_counted(notice: str, tmp_
 )
 def test_marks_of_edited_messages_are_no_words(mark: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    path.write_text(f"12/31/25, 11:50 PM - Ann: {ASKED}{mark}\n12/31/25, 11:51 PM - Leo: {ANSWERED} <b>\n")
+    path.write_text(f"12/31/25, 11:50 PM - Ann: {QUESTION}{mark}\n12/31/25, 11:51 PM - Leo: {ANSWERED} <b>\n")
     assert turns_of(path, *NAMED)[0] == [[SAID[0], ("agent", f"{ANSWERED} <b>")]]
 
 
 def test_a_time_that_falls_in_a_chat_may_be_pasted_text(tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
     path.write_text(
-        f"12/31/25, 11:58 PM - Ann: {ASKED}\n12/30/25, 9:00 AM - Leo: You fool.\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n"
+        f"12/31/25, 11:58 PM - Ann: {QUESTION}\n12/30/25, 9:00 AM - Leo: You fool.\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n"
     )
     _, (one,), _ = reading.load(path, ReadConfig(role=NAMED, max_bad=1.0))
     assert one.code == "E_TIME"
@@ -149,7 +149,7 @@ def test_a_time_that_falls_in_a_chat_may_be_pasted_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [".srt", ".vtt", ".txt"])
 def test_speakers_in_brackets(ending: str, tmp_path: Path) -> None:
-    lines = [f"[SPEAKER_00]: {HELLO}", f"[SPEAKER_01]: {ASKED}", f"[SPEAKER_00]: {ANSWERED}"]
+    lines = [f"[SPEAKER_00]: {HELLO}", f"[SPEAKER_01]: {QUESTION}", f"[SPEAKER_00]: {ANSWERED}"]
     if ending != ".txt":
         lines = [f"{at}\n00:00:0{at},000 --> 00:00:0{at},900\n{line}\n" for at, line in enumerate(lines, 1)]
     text = "\n".join(lines)
@@ -161,9 +161,9 @@ def test_speakers_in_brackets(ending: str, tmp_path: Path) -> None:
 
 def test_preview_takes_no_recipient_for_the_speaker_and_no_number_for_a_field(tmp_path: Path) -> None:
     sent = [{"thread": "t", "sentAt": TIMES[at], "from": {"id": who}, "to": {"role": other}, "words": text}
-            for at, (who, other, text) in enumerate([("u", "bot", ASKED), ("b", "user", ANSWERED)] * 2)]  # fmt: skip
+            for at, (who, other, text) in enumerate([("u", "bot", QUESTION), ("b", "user", ANSWERED)] * 2)]  # fmt: skip
     articles = {str(at): {"ticket_id": 3, "sender": who, "body": text, "created_at": TIMES[at]}
-                for at, (who, text) in enumerate([("Customer", ASKED), ("Agent", ANSWERED)])}  # fmt: skip
+                for at, (who, text) in enumerate([("Customer", QUESTION), ("Agent", ANSWERED)])}  # fmt: skip
     for value in (sent, {"id": 3, "assets": {"TicketArticle": articles}}):
         path = tmp_path / "log.json"
         path.write_text(json.dumps(value))
@@ -176,7 +176,7 @@ def test_preview_takes_no_recipient_for_the_speaker_and_no_number_for_a_field(tm
 def test_a_message_that_names_nobody_says_what_to_type(role: dict[str, Any], tmp_path: Path) -> None:
     message = {key: value for key, value in _front(False, ANSWERED, 2).items() if key != "is_inbound"}
     path = tmp_path / "log.json"
-    path.write_text(json.dumps({"_results": [message | role, _front(True, ASKED, 0)]}))
+    path.write_text(json.dumps({"_results": [message | role, _front(True, QUESTION, 0)]}))
     _, (one,), _ = reading.load(path)
     assert (one.code, one.found) == ("E_ROLE", "blank")
     assert "--role blank=agent" in one.expected
