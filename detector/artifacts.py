@@ -141,7 +141,7 @@ def require_new(out: Path, marker: str = "", holds: str = "") -> None:
 
 
 def require_new_files(*paths: Path | None) -> None:
-    """Refuse outputs that are there, before the work is done; none is a file that is not asked for.
+    """Refuse outputs that are there, before the work is done; None is an output that is not requested.
 
     Raises:
         OutputRefused: E_EXISTS.
@@ -166,7 +166,7 @@ def disk_errors(path: Path | str) -> Iterator[None]:
 
 class Appender:
     """A file that grows in place. After an error or a kill its end may hold part of a piece: the owner
-    opens it again with `keep`, the number of bytes known to be good.
+    opens it again with `keep`, the number of bytes that are complete.
 
     Raises:
         WorldError: from every method, when the disk is full or failed.
@@ -325,8 +325,8 @@ def verify_files(folder: Path, entries: list[dict[str, Any]]) -> None:
 
 
 def verify_whole(folder: Path, entries: list[dict[str, Any]], beside: frozenset[str] = frozenset()) -> None:
-    """The same, and nothing else lies in `folder`: no link, and no file but those named and, by their first
-    part, those of `beside`.
+    """Like `verify_files`, and nothing else is in `folder`: no link, and no file but the listed ones and, by
+    their first part, those of `beside`.
 
     Raises:
         OutputRefused: a file is missing, its bytes differ, or it does not belong there; the message names it.

@@ -107,7 +107,7 @@ class Scan(Record):
 
 
 class CheckPrecision(Record):
-    """A named exact check finds this code, and was right this often where it was measured. `report` says
+    """An exact check that finds this code, with its measured precision. `report` says
     whether its hits accuse or are only suggestions. Of one that is not measured the precision is a guess."""
 
     name: str

@@ -56,7 +56,7 @@ class Suspicion:
 
 @dataclass(frozen=True)
 class Facts:
-    """The dialogue that suspicions are about, as it stands in the log: what each turn is covered by, the
+    """The dialogue that suspicions are about, as it is in the log: the coverage of each turn, the
     codes for which no policy has rules here, and what the log as a whole shows."""
 
     dialogue: Dialogue
@@ -192,7 +192,7 @@ def _language(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
 
 
 def _report(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """A check that was seldom right only suggests, as the release says."""
+    """A check of low precision only suggests, as the release states."""
     check = _check(suspicion, facts)
     return Limit("suggestion") if check is not None and check.report == "suggestion" else None
 

@@ -209,7 +209,7 @@ _TEXTS = {
 
 
 def invalid_value(error: ErrorDetails) -> Message:
-    """Return what pydantic says of a value. A type that is not in `_TEXTS` is not translated."""
+    """Return pydantic's message about a value. A type that is not in `_TEXTS` is not translated."""
     context = error.get("ctx", {})
     if isinstance(refused := context.get("error"), InvalidValue):
         return refused.text

@@ -50,7 +50,7 @@ def read_examples(path: Path) -> Iterator[Example]:
     """Yield every example of a file, in order.
 
     Raises:
-        InputRefused: the file cannot be read or holds something else.
+        InputRefused: the file cannot be read or has other content.
     """
     return read_records(path, Example, "E_EXAMPLE")
 
@@ -59,7 +59,7 @@ def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
     """Yield every record of a JSONL file, without blank lines.
 
     Raises:
-        InputRefused: the file cannot be read or holds something else; the error has `code`.
+        InputRefused: the file cannot be read or has other content; the error has `code`.
     """
     try:
         with open(path, "rb") as file:

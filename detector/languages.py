@@ -27,15 +27,15 @@ UNKNOWN = "und"
 """The ISO 639-3 code of an undetermined language."""
 MIN_LETTERS = 10
 MIN_LETTERS_OTHER = 4
-"""Least letters to detect a language (``hello`` is taken for Breton): in Latin letters, and in other scripts,
-which few languages share."""
+"""Least letters to detect a language (``hello`` is detected as Breton): in Latin letters, and in other
+scripts, which few languages share."""
 TURN_AT = 0.9
 """Probability from which a turn's own words override the language of its dialogue."""
 DIALOGUE_AT = 0.8
 MIXED_LETTERS = 60
 MIXED_AT = 0.5
 """Probability from which all words together decide the language of a dialogue, or of its agents; the second
-one for so many letters: they are of two languages, and that of most letters is taken."""
+one for so many letters: they are of two languages, and the one with most letters counts."""
 IMPOSSIBLE = 1e-4
 """Probability below which a text is not in the language around it, whichever it is in."""
 DECLARED_LETTERS = 30
@@ -59,7 +59,7 @@ _WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 @cache
 def _table() -> Mapping[str, tuple[str, ...]]:
-    """Return each language's code with its names, the one shown first."""
+    """Return each language's code with its names, the displayed one first."""
     return {code: tuple(names) for code, names in read_packaged("languages.yaml").items()}
 
 
@@ -113,7 +113,7 @@ def parse_languages(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def describe_gaps(verdict: Verdict) -> str:
-    """Return a text that says which part of a dialogue was not judged, and why; empty if all was."""
+    """Return a text about the part of a dialogue that was not judged, with the reason; empty if all was."""
     names = " and ".join(dict.fromkeys(language_name(gap.language) for gap in verdict.not_judged))
     texts = []
     if verdict.status == "not_judged":

@@ -38,7 +38,7 @@ MAX_WORDS = 100_000
 """Most words that are counted: the most frequent ones, then by the alphabet."""
 MAX_MARKS = 5000
 MIN_TOOL_SHARE = 0.95
-"""Share of the dialogues of one origin with a result of a tool, from which all of them are known to be logged
+"""Share of the dialogues of one origin with a result of a tool, from which all of them count as logged
 with their calls. At .5 a file of 25 made-up chats of people without tools and 25 of bots with them had ten
 accusations of R3 and I2 of the people, seven of them false (2026-11-30)."""
 MAX_EARLY_SHARE = 0.04
@@ -87,7 +87,7 @@ def words(text: str) -> list[str]:
 
 @cache
 def _families() -> Mapping[str, frozenset[str]]:
-    """``masked``: what the marks of well-known masking tools stand for; ``emoticons``: their names."""
+    """Returns the words in marks: ``masked``, those of common masking tools; ``emoticons``, their names."""
     lists = read_packaged("log_profile.yaml").items()
     return {name: frozenset(str(word).casefold() for word in entries) for name, entries in lists}
 
@@ -125,7 +125,7 @@ class LogProfile:
     tool_dialogues: int = 0
     """The number of these dialogues in which a tool returned something."""
     logged_origins: tuple[str, ...] | None = ()
-    """The origins (`origin`) of which the log holds the calls of tools, sorted; None: all."""
+    """The origins (`origin`) whose tool calls the log has, sorted; None: all."""
     early_dialogues: int = 0
     """The number of these in which an agent stated a figure without a source before any result of a tool."""
     lines: Mapping[str, int] = field(default_factory=dict)
@@ -280,12 +280,12 @@ FAR = 0.555
 one (2026-11-23, docs/experiments/natural.md)."""
 SLOPE, OFFSET = 0.15, -2.2
 """Fitted on 98 judged suspicions in translated Weibo chats, of which 11 were right: the scan's probability
-says little there (2026-11-23, docs/experiments/natural.md)."""
+has little information there (2026-11-23, docs/experiments/natural.md)."""
 
 
 def word_pairs(dialogue: Dialogue) -> set[int]:
-    """The hashes of the pairs of neighbouring words of what was said, begins and ends of turns included, each
-    below 2 ** (8 * `HASH_BYTES`)."""
+    """Returns the hashes of the pairs of neighbouring words of messages, starts and ends of turns included,
+    each below 2 ** (8 * `HASH_BYTES`)."""
     pairs: set[int] = set()
     for turn in dialogue.turns:
         if turn.role in ("system", "tool") or turn.is_unseen:

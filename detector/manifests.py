@@ -57,7 +57,7 @@ class _Source(TypedDict):
 
 
 class Examples(Folder):
-    """Of a folder of examples."""
+    """The manifest of a folder of examples."""
 
     codes: NotRequired[list[str]]
     sources: NotRequired[list[_Source]]
@@ -65,7 +65,7 @@ class Examples(Folder):
 
 
 class Model(Folder):
-    """Of a trained judge or reward model."""
+    """The manifest of a trained judge or reward model."""
 
     data: NotRequired[dict[str, str]]
     figures: NotRequired[dict[str, Any]]
@@ -97,7 +97,7 @@ def validate_fields(content: Mapping[str, Any], expected: Any, path: Path) -> No
 
 def is_plain(name: str) -> bool:
     """Return whether a name, joined to a folder, stays in it; ``/`` separates the parts of one in a folder of
-    that folder. Names that only Windows reserves (``con``) are not looked for."""
+    that folder. Names that only Windows reserves (``con``) are allowed."""
     return (
         len(name.encode(errors="replace")) <= MAX_NAME
         and _UNSAFE.search(name) is None
@@ -106,6 +106,5 @@ def is_plain(name: str) -> bool:
 
 
 def _same_file(name: str) -> str:
-    """Return the same for names that some file system does not tell apart: by case or by composed
-    characters."""
+    """Return a key that is equal for names that some file system equates: by case or composed characters."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

@@ -1,4 +1,4 @@
-"""The overrides of a team: one file that says what a release may accuse of, and how sure it is.
+"""The overrides of a team: one file with the codes that a release may report, and calibrations.
 
     release: embedded-7
     demoted:
@@ -209,7 +209,7 @@ class LogContract(Record):
 
 
 LEAST = 1e-6
-"""Probabilities are taken to be this far from 0 and 1."""
+"""Least distance of probabilities from 0 and 1; nearer ones are clipped."""
 
 
 class JudgedCode(Record):
@@ -257,9 +257,9 @@ class JudgeContract(Record):
 class Overrides(Record):
     """The content of the file. `demoted` maps codes whose findings become suggestions to why, in words
     without brackets; `thresholds` maps codes to the least probability of a finding of the scan; `spot_check`
-    is what people judged of the release's findings on this log; `contract` says what keeps a precision on it;
-    `judge` is what a judge's probabilities are worth. All but the last are of one `release`, as a probability
-    of another one means something else."""
+    is what people judged of the release's findings on this log; `contract` has the findings that keep a
+    precision on it; `judge` has the calibration of a judge's probabilities. All but the last are of one
+    `release`, as a probability of another one means something else."""
 
     kind: Literal["overrides"] = "overrides"
     release: str | None = None

@@ -1,5 +1,5 @@
-"""Doors for others: what installed packages and local Python files add to dialint, in the form in which
-dialint's own entries stand here.
+"""Plugins: what installed packages and local Python files add to dialint, in the form of dialint's own
+entries in this module.
 
 A package offers something by an entry point in its ``pyproject.toml``:
 
@@ -148,7 +148,7 @@ OWN: dict[str, dict[str, str]] = {
 @dataclass(frozen=True)
 class Plugin:
     """One entry of a group. `origin` is the package or the file that offers it, `version` the version of the
-    package or the SHA-256 of the file; `content` is what a file holds, which is loaded already."""
+    package or the SHA-256 of the file; `content` is the object of a file, which is loaded already."""
 
     name: str
     group: str
@@ -162,7 +162,7 @@ class Plugin:
         return self.origin == PACKAGE
 
     def load(self, kind: Any = object) -> Any:
-        """Return what it stands for, an instance of `kind`.
+        """Return the object of the entry, an instance of `kind`.
 
         Raises:
             ConfigError: E_PLUGIN, it cannot be imported or is something else; E_EXTRA, one of ours lacks an

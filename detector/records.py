@@ -55,7 +55,7 @@ def _hash_json(value: JsonValue) -> int:
 
 class Turn(Record):
     """One message. `index` is its position in the input, from 0; blank turns are counted, and the indices of
-        removed internal notes are missing.
+    removed internal notes are missing.
 
     `text` is the cleaned text. `edits` are its differences to the log's own text: markup, quoted replies and
     signatures that were stripped.
@@ -183,10 +183,9 @@ class JudgeRecord(Record):
     model, `prompt` the version of the questions' words.
 
     `readings` are questions about the whole dialogue, `second_looks` those about errors that were not sure.
-    `codes` were asked about. All others are no clean codes: `unmet` need what the dialogue has not (sources,
-    a policy, actions, times), `unasked` were left out by the budget, and `failures` are those of questions
-    without a usable answer, by the error's code.
-    """
+    `codes` are those of the questions. All others are no clean codes: `unmet` need what the dialogue has not
+    (sources, a policy, actions, times), `unasked` were left out by the budget, and `failures` are those of
+    questions without a usable answer, by the error's code."""
 
     name: str
     prompt: str
@@ -223,8 +222,9 @@ class Verdict(Record):
     in no quality and no rate.
 
     `no_policy` are the codes that were not searched for, as they need a policy and none with rules for them
-    applies to the dialogue. `judge` is what an LLM was asked beside the release, if one was. `policy` is the
-    policy that applied, and `overrides` the fingerprint of the team's (`dialint score --overrides`).
+    applies to the dialogue. `judge` has the questions to an LLM beside the release, if there were any.
+    `policy` is the policy that applied, and `overrides` the fingerprint of the team's (`dialint score
+    --overrides`).
 
     `agent_turns` counts the turns of agents and bots that have words, judged or not. `agent`, `team`,
     `channel` and `started_at`, the first time that a turn has, are the log's own, unmasked."""
@@ -270,7 +270,7 @@ class Verdict(Record):
 
     @property
     def judged_turns(self) -> int:
-        """The agents' turns of a scored dialogue that were judged; 0 where an older file does not tell."""
+        """The agents' turns of a scored dialogue that were judged; 0 if an older file lacks their number."""
         return round((self.agent_turns or 0) * (1.0 if self.judged_share is None else self.judged_share))
 
     @property

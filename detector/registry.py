@@ -156,7 +156,7 @@ def verify_folder(folder: Path) -> VerifiedFolder:
 
 
 class Registry:
-    """The releases of one kind. Reading needs no lock; who changes something holds it."""
+    """The releases of one kind. Reading needs no lock; changes take it."""
 
     def __init__(self, kind: ReleaseKind, home: Path | None = None) -> None:
         self.kind = kind
@@ -179,7 +179,7 @@ class Registry:
         return self._replay_history()[1]
 
     def _replay_history(self) -> tuple[list[HistoryLine], HistoryLine | None]:
-        """The promotions that nothing took back, and the roll-out that is under way."""
+        """Returns the promotions that were not rolled back, and the active roll-out."""
         lines: list[HistoryLine] = []
         rollout: HistoryLine | None = None
         for line in self.history():

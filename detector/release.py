@@ -110,8 +110,8 @@ class ReleaseInfo(Record):
 
 
 def expand_checks(content: bytes, *, measured: bool = True) -> bytes:
-    """Return a `release.json` in which the name of a check is replaced by what its record says of the code,
-    if they are to be `measured`, which loads all checks. Anything else is returned as it is, for the
+    """Return a `release.json` in which the name of a check is replaced by its measured precision for the
+    code, if they are to be `measured`, which loads all checks. Anything else is returned as it is, for the
     validation to refuse."""
     try:
         info = json.loads(content)
@@ -158,7 +158,7 @@ def load_coverage(
 
 
 def measured_check(name: str, code: str) -> CheckPrecision:
-    """Return what the record of a check says of a code.
+    """Return the measured precision of a check for a code.
 
     Raises:
         KeyError: there is no such check, or it does not serve the code.
@@ -170,7 +170,7 @@ def measured_check(name: str, code: str) -> CheckPrecision:
 
 
 def _shorten(info: ReleaseInfo) -> dict[str, Any]:
-    """The content of `release.json`: of a check whose record says the same, the name only."""
+    """Returns the content of `release.json`: of a check with its current precision, the name only."""
     content, loaded = info.model_dump(mode="json"), load_checks()
     for code, how in info.codes.items():
         content["codes"][code]["checks"] = [

@@ -116,7 +116,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Window:
-    """Pieces in dialogue order; `judged[i]` says whether piece i gets its verdict in this window."""
+    """Pieces in dialogue order; `judged[i]`: whether piece i gets its verdict in this window."""
 
     pieces: tuple[Piece, ...]
     judged: tuple[bool, ...]
@@ -399,8 +399,8 @@ def calls_text(turn: Turn) -> str:
 
 
 def visible_text(text: str) -> tuple[str, list[int] | None]:
-    """`text` without invisible and bidirectional control characters, and where each kept character
-    stood; None where nothing was left out."""
+    """`text` without invisible and bidirectional control characters, and the position of each remaining
+    character; None if nothing was removed."""
     if text.isascii() or not HIDDEN.search(text):
         return text, None
     retained = [(index, char) for index, char in enumerate(text) if not HIDDEN.match(char)]

@@ -27,7 +27,7 @@ from dialint.detector.registry import CURRENT, WHOLE, Registry
 from dialint.detector.verdict_files import verdict_line
 
 MAX_FAILED = 3
-"""Dialogues that only the candidate fails on, at which the roll-out is taken back."""
+"""Dialogues that only the candidate fails on, at which the roll-out is rolled back."""
 BY = "dialint"
 """The author of an automatic rollback."""
 
@@ -59,7 +59,7 @@ def load_rollout(config: DetectorConfig) -> Detector:
 
 
 def take_back(registry: Registry, release: str, reason: str) -> None:
-    """Roll back without being asked, unless a person was faster."""
+    """Rolls back automatically, unless a person was faster."""
     with suppress(DialintError):
         if (rollout := registry.rollout()) is not None and rollout.id == release:
             registry.rollback(by=BY, reason=reason)

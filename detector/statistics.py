@@ -99,9 +99,8 @@ def bootstrap_estimate(
     """Return the figure that `statistic` computes from the sums of `rows`, shape (groups, parts).
 
     `statistic` takes sums of shape (rounds, parts) and returns shape (rounds,), NaN where it is undefined.
-    Groups whose row is all zeros don't count and are not drawn. Where all rounds agree, the interval is that
-    of `percentile_interval` between the `limits` of the figure, and NaN without them.
-    """
+    Groups whose row is all zeros don't count and are not sampled. Where all rounds agree, the interval is
+    that of `percentile_interval` between the `limits` of the figure, and NaN without them."""
     rows = rows[np.abs(rows).sum(axis=1) > 0]
     size = len(rows)
     if not size:
@@ -155,7 +154,7 @@ def betting_interval(
 
     Source: Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, JRSS B 86
     (2024), section 4: hedged capital, predictable plug-in bets. Here bets may lose up to `MOST_BET` of the
-    capital, and a bet is scaled by its value's weight, of which the largest counts as known beforehand.
+    capital, and a bet is scaled by its value's weight, of which the largest counts as fixed beforehand.
     """
     low, high = limits
     n, span = len(values), high - low
@@ -282,7 +281,7 @@ Comparison = Literal["more", "fewer", "even", "unknown"]
 def compare_rates(pairs: Sequence[tuple[Rate, Rate]], level: float = 0.05) -> list[Comparison]:
     """Return each difference of a family of them in a word: "more" or "fewer" if it is a discovery at a false
     discovery rate of `level` and at least `LEAST_EVENTS` stand on either side of it; "unknown" if they do
-    not, or if there are fewer in all, so that one event never tells anybody apart."""
+    not, or if there are fewer in all, so that one event never decides."""
     adjusted = adjust_p_values([difference_p_value(*pair) for pair in pairs])
     words: list[Comparison] = []
     for (rate, other), p in zip(pairs, adjusted, strict=True):

@@ -1,6 +1,6 @@
-"""Raises suspicions about a dialogue: what exact checks, policies and the scan hold for errors.
+"""Suspicions about a dialogue: possible errors by exact checks, policies and the scan.
 
-What becomes of them is decided in `dialint.detector.decide`.
+`dialint.detector.decide` decides about them.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ Text = Annotated[
 ]
 """Not blank, and nothing in it steers a terminal."""
 MIN_WORD = 4
-"""Letters of a word of a name that is worth suggesting by."""
+"""Least letters of a word of a name by which codes are suggested."""
 
 
 class Names(Record):
@@ -175,7 +175,7 @@ class Taxonomy(Record):
         return {level.code: level for level in self.severities}
 
     def select_codes(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The codes that `names` stand for, each once: codes or categories, several with commas.
+        """Returns the codes of `names`, each once: codes or categories, several with commas.
 
         Raises:
             ConfigError: as `select`.

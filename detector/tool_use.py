@@ -1,4 +1,4 @@
-"""Links the tool calls of a dialogue to their results: what an agent looked up and did, and what came back.
+"""Links the tool calls of a dialogue to their results.
 
 A call without a result before the customer's next turn was never run. Checks and policies read the uses; the
 model never sees them.
@@ -20,7 +20,7 @@ from dialint.detector.records import Dialogue, ToolCall, Turn
 
 Value = TypeVar("Value")
 CACHED_DIALOGUES = 2
-"""Dialogues whose values are kept: one as it stands in the log, and the same masked."""
+"""Dialogues whose values are cached: one as it is in the log, and the same masked."""
 _ERROR_TEXT = re.compile(
     r"error\b|exception\b|traceback \(most|failed\b|unknown (?:action|tool|function)\b", re.IGNORECASE
 )
@@ -40,7 +40,7 @@ _FAILED_STATUS = (
 
 
 def per_dialogue(function: Callable[[Dialogue], Value]) -> Callable[[Dialogue], Value]:
-    """Keeps the values of `function` for the last dialogues, by identity: records are frozen."""
+    """Caches the values of `function` for the last dialogues, by identity: records are frozen."""
     recent: tuple[tuple[Dialogue, Value], ...] = ()
 
     @wraps(function)
@@ -58,7 +58,7 @@ def per_dialogue(function: Callable[[Dialogue], Value]) -> Callable[[Dialogue], 
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A call and what came of it. `turn` and `result_turn` are indices of turns in the input; `result` is the
+    """A call with its result. `turn` and `result_turn` are indices of turns in the input; `result` is the
     text of the result, None if the call was never run. `failed` is whether the tool reported an error, or the
     call was never run."""
 

@@ -27,7 +27,7 @@ from dialint.detector.records import Finding, Verdict
 FileFormat = Literal["jsonl", "parquet", "csv"]
 
 JUDGE = "judge"
-"""The column of what a judge was asked, as JSON; only files of jobs with a judge have it."""
+"""The column with the questions to a judge, as JSON; only files of jobs with a judge have it."""
 ORIGIN = ("agent_turns", "agent", "team", "channel", "started_at")
 """Fields about the dialogue and not about its errors."""
 AS_JSON = ("probabilities", "not_judged", "no_policy", "policy", JUDGE)
@@ -104,7 +104,7 @@ class _Judge(TypedDict):
 
 
 class VerdictManifest(Folder):
-    """Of a file of verdicts; that of a job has everything in `JobManifest`."""
+    """The manifest of a file of verdicts; that of a job has all fields of `JobManifest`."""
 
     format: str
     files: Annotated[list[FileEntry], Meta(min_length=1)]
@@ -121,7 +121,7 @@ class _CountedFile(FileEntry):
 
 
 class JobManifest(TypedDict):
-    """Of the verdicts and the rejects of a job of ``dialint score``."""
+    """The manifest of the verdicts and the rejects of a job of ``dialint score``."""
 
     format: str
     files: Annotated[list[_CountedFile], Meta(min_length=2, max_length=2)]
@@ -228,8 +228,8 @@ def unescape_cell(cell: str) -> str | None:
 
 
 def _write_csv(verdicts: Iterable[Verdict], out: BinaryIO) -> None:
-    """One row for each finding and each suggestion, told apart by the column ``kind``; a dialogue without any
-    has one row in which that and the finding's cells are empty."""
+    """One row for each finding and each suggestion, distinguished by the column ``kind``; a dialogue without
+    any has one row in which that and the finding's cells are empty."""
     text = io.TextIOWrapper(out, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     columns: tuple[str, ...] = ()

@@ -108,11 +108,12 @@ class WatchedDetector:
         self,
         what: Detector | DetectorConfig,
         config: WatchConfig,
-        tell: Callable[[str], None] = lambda _: None,
+        report: Callable[[str], None] = lambda _: None,
         n: int = 1,
     ) -> None:
-        """Starts a worker, which loads; `ready` waits for it. `tell` hears of dialogues that failed."""
-        self._what, self._config, self._tell = what, config, tell
+        """Starts a worker, which loads; `ready` waits for it. `report` gets a line for each dialogue that
+        failed."""
+        self._what, self._config, self._report = what, config, report
         self._log: LogProfile | None = None
         self._workers: list[_Worker | None] = [_Worker(what), *[None] * (n - 1)]
         # A thread for each other one, which lives as long: the kernel ends a process with the thread that
@@ -228,7 +229,7 @@ class WatchedDetector:
             return verdicts
 
         def fail(dialogue: Dialogue, why: str) -> Verdict:
-            self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
+            self._report(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
             release = self._start(place).facts().release
             return failed_verdict(dialogue, release, self.taxonomy.version)
 

@@ -30,7 +30,7 @@ Values = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Violation:
-    """A clause of the policy named `policy` that was broken at a turn, by its index in the input."""
+    """A clause of the policy `policy` that was broken at a turn, by its index in the input."""
 
     policy: str
     clause: Clause
@@ -192,7 +192,7 @@ class History:
         return "the customer had agreed to another amount, which the tool refused"
 
     def unseen(self, call: Call) -> str | None:
-        """Return why nobody can have agreed to a call: what it is about was looked up only afterwards."""
+        """Return why nobody can have agreed to a call: its object was looked up only afterwards."""
         for name, value in call.arguments.items():
             first = self._first_calls.get((name, _comparable(value)), call.at)
             if first < call.at and self._turns_before(first) == self._turns_before(call.at):

@@ -1,7 +1,7 @@
 """The records of a policy file. It is read by `dialint.detector.policy.reading`.
 
 A policy is a list of clauses. Each clause has the text of the guideline it stands for and exactly one rule.
-What a rule says about a dialogue is decided in `dialint.detector.policy.evaluate`.
+`dialint.detector.policy.evaluate` applies the rules to dialogues.
 """
 
 from __future__ import annotations
