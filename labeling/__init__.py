@@ -1,1 +1,1 @@
-"""Second floor: where truth comes from, made errors included."""
+"""Second floor: labels by people and of synthetic errors."""

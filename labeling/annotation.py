@@ -1,7 +1,6 @@
 """One person's (or model's) annotation of one dialogue, and the questions it answers.
 
-A code without a finding is an answer, too: `codes` and `turn` are the questions that were asked. Aggregates
-nothing.
+A code without a finding is an answer, too: `codes` and `turn` define the questions. Aggregates nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Kind = Literal["crowd", "reviewer", "expert", "appeal", "model"]
 
 
 class Rejection(Record):
-    """Why the labeler rejected what a model found as `code` in `turn`. `reason` is an id of the console's
+    """The labeler's reason for rejecting a model's finding of `code` in `turn`: an id of the console's
     ``reject_reasons.yaml``, or of another tool."""
 
     turn: Annotated[int, Field(ge=0)]
@@ -34,9 +33,8 @@ class Annotation(Record):
 
     It answers for each of `codes` once in `turn` (its index) or, if that is None, in every agent turn;
     findings lie within. `seen_verdict`: the labeler saw a model's findings, other people's answers, labels or
-    gold of the dialogue before answering. `seconds` is the time it took, `at` when it was done, both if
-    known. `rejections` are the reasons that were given for rejecting a model's findings; most are rejected
-    without one.
+    gold of the dialogue before answering. `seconds` is the duration, `at` the time of the answer, None if
+    unknown. `rejections` are reasons for rejecting a model's findings; most are rejected without one.
     """
 
     id: Annotated[str, Field(min_length=1)]
@@ -83,7 +81,7 @@ def read_annotations(path: Path) -> Iterator[Annotation]:
 
 
 def is_yes(answer: object) -> bool | None:
-    """Whether an answer of a crowd table is a yes; None for one that is neither yes nor no."""
+    """Returns whether an answer of a crowd table is a yes; None if it is neither yes nor no."""
     word = str(answer).strip().lower() if isinstance(answer, str | bool | int) else ""
     return {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}.get(word)
 

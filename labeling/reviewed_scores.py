@@ -1,11 +1,11 @@
-"""The reviewed score of many dialogues: people's decisions where somebody decided, and for the rest an
-estimate by a random sample of them that people read.
+"""The reviewed score of many dialogues: people's decisions where there are any, and for the rest an estimate
+by a random sample of them that people read.
 
-Of what nobody read, the mean is the model's own plus the mean difference that the sample shows
-(prediction-powered; the unit is the dialogue), apart for dialogues with and without a finding, as audits may
-sample only the latter. Only tasks with an inclusion probability are a sample: what was read because it looked
-bad, or for an appeal, stands for itself, also where it was sampled besides: the unread are those that nobody
-picked. Where the sample is too small, there is no score.
+The mean of unread dialogues is the model's own plus the mean difference in the sample (prediction-powered;
+the unit is the dialogue), apart for dialogues with and without a finding, as audits may sample only the
+latter. Only tasks with an inclusion probability are a sample: a dialogue read for another reason, such as an
+appeal, represents only itself, even if it was sampled as well. Where the sample is too small, there is no
+score.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dialint.detector.records import Record
 from dialint.detector.statistics import Z_95, Estimate, betting_interval
 
 WIDEST = 20.0
-"""Points: the widest 95 % interval with which a score is given."""
+"""Widest 95 % interval of a score, in points."""
 LEAST_RATED = 10
-"""Rated dialogues from which a correlation is given."""
+"""Least number of rated dialogues of a correlation."""
 
 
 class ScoredDialogues(NamedTuple):
@@ -42,7 +42,7 @@ class ScoredDialogues(NamedTuple):
 
     @property
     def is_sampled(self) -> bool:
-        """Whether they stand for others: a difference between people and model is known of them."""
+        """True if they represent others: a difference between people and model was measured on them."""
         return self.probability is not None and self.model is not None and self.reviewed is not None
 
 
@@ -99,7 +99,7 @@ class ReviewedScore:
 
     @property
     def n_read(self) -> int:
-        """How many people have read."""
+        """Number of dialogues that people have read."""
         return self.decided.n + self.sampled.n
 
 
@@ -128,22 +128,22 @@ def estimate_score(rows: Iterable[ScoredDialogues]) -> ReviewedScore:
             above = math.hypot(above, scale * (high - mean))
     value = total / n if n else 0.0
     low, high = (max(0.0, value - below / n), min(100.0, value + above / n)) if n else (0.0, 100.0)
-    is_known = n > 0 and high - low <= WIDEST
+    is_estimated = n > 0 and high - low <= WIDEST
     read = [row for row in rows if row.reviewed is not None]
     rest = _mean_part([row for row in rows if row.reviewed is None])
-    known = sum(row.n * (row.reviewed or 0.0) for row in read)
-    if is_known and rest.n:
-        rest = rest._replace(reviewed=(total - known) / rest.n)
+    sum_reviewed = sum(row.n * (row.reviewed or 0.0) for row in read)
+    if is_estimated and rest.n:
+        rest = rest._replace(reviewed=(total - sum_reviewed) / rest.n)
     figures: tuple[float | None, float | None, float | None] = (value, low, high)
-    figures = figures if is_known else (None, None, None)
-    decided, drawn = (_mean_part([row for row in read if row.is_sampled == of]) for of in (False, True))
-    return ReviewedScore(n, *figures, _mean_part(rows).model, decided, drawn, rest, *_compare_ratings(rows))
+    figures = figures if is_estimated else (None, None, None)
+    decided, sample = (_mean_part([row for row in read if row.is_sampled == of]) for of in (False, True))
+    return ReviewedScore(n, *figures, _mean_part(rows).model, decided, sample, rest, *_compare_ratings(rows))
 
 
 def _estimate_unread(
     unread: Sequence[ScoredDialogues], sampled: Sequence[ScoredDialogues]
 ) -> tuple[float, float, float]:
-    """The mean score of what nobody read, with its interval, without the correction for a finite population;
+    """The mean score of unread dialogues, with its interval, without the correction for a finite population;
     without a sample the model's mean, and all from 0 to 100."""
     models = np.asarray([row.model for row in (*unread, *sampled)], float)
     counts = [row.n for row in sampled]
@@ -169,8 +169,8 @@ def _mean_part(rows: Sequence[ScoredDialogues]) -> Part:
 
 
 def _compare_ratings(rows: Sequence[ScoredDialogues]) -> tuple[int, float | None, Estimate | None]:
-    """How many are rated, their mean rating, and its rank correlation with their scores, with the interval of
-    Bonett and Wright, Psychometrika 65 (2000)."""
+    """Returns the number of rated dialogues, the mean rating, and its rank correlation with the scores, with
+    the interval of Bonett and Wright, Psychometrika 65 (2000)."""
     rated = [row for row in rows if row.rating is not None]
     counts = [row.n for row in rated]
     n = sum(counts)

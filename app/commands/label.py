@@ -149,13 +149,13 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
             mix_in_gold(store, actor, config.label)
         summary = dispatch(store, actor, config)
     rows = []
-    for fate, n in sorted(summary.fates.items()):
-        routed = [each for each in summary.routed if each.fate == fate]
+    for name, n in sorted(summary.routes.items()):
+        routed = [each for each in summary.routed if each.route == name]
         minutes, value = sum(each.minutes for each in routed), sum(each.value for each in routed)
-        rows.append((fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}"))
+        rows.append((name, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}"))
     print_table(("fate", "dialogues", "minutes", "expected value"), rows)
     print_line(
-        f"{summary.fates['clean']:,} dialogues without a finding; {summary.fates['accept']:,} with "
+        f"{summary.routes['clean']:,} dialogues without a finding; {summary.routes['accept']:,} with "
         f"{summary.accepted:,} findings accepted unseen, by the policy"
     )
     if summary.unasked:
@@ -182,7 +182,7 @@ def demote(
         counts = demote_codes(store, actor, config)
     rows = []
     for release, codes in counts.items():
-        demoted = config.demoted(release, codes)
+        demoted = config.select_demoted(release, codes)
         for code, each in codes.items():
             kind = "suggestion" if code in demoted else "finding"
             share, upper = each.confirmed / each.answered, each.upper(config.confidence)

@@ -117,7 +117,7 @@ def open_importer(config: ScoreConfig) -> Iterator[Importer | None]:
         def put(dialogues: Sequence[Dialogue], verdicts: Sequence[Verdict]) -> list[str]:
             unchanged: list[str] = []
             for batch in batches(zip(dialogues, verdicts, strict=True), MAX_PER_CALL):
-                unchanged += put_scored(store, actor, *zip(*batch, strict=True)).kept
+                unchanged += put_scored(store, actor, *zip(*batch, strict=True)).not_replaced
             return unchanged
 
         yield put

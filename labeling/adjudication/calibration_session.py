@@ -78,8 +78,18 @@ def rater_biases(answers: CollectedAnswers, rounds: int = 1000, seed: int = 0) -
         for worker, dialogue, own, others in _compare_to_others(answers.codes[code]):
             for key in ((worker, ALL), (worker, code)):
                 answers_by_key.setdefault(key, []).append((dialogue, own, others))
-    order = sorted(answers_by_key, key=lambda key: (key[0], key[1] != ALL, key[1]))
-    return [_bias(worker, code, answers_by_key[worker, code], rounds, seed) for worker, code in order]
+    biases = []
+    for worker, code in sorted(answers_by_key, key=lambda key: (key[0], key[1] != ALL, key[1])):
+        rows = answers_by_key[worker, code]
+        _, index = np.unique([dialogue for dialogue, _, _ in rows], return_inverse=True)
+        own, others = np.array([row[1:] for row in rows]).T
+        sums = np.column_stack([np.bincount(index, own - others), np.bincount(index)]).astype(np.float64)
+        difference = bootstrap_estimate(
+            sums, lambda resampled: ratio(resampled[:, 0], resampled[:, 1]), rounds, seed, limits=(-1.0, 1.0)
+        )
+        mean_own, mean_others = float(own.mean()), float(others.mean())
+        biases.append(RaterBias(worker, code, len(rows), mean_own, mean_others, difference))
+    return biases
 
 
 def _compare_to_others(answers: CodeAnswers) -> Iterator[tuple[str, str, float, float]]:
@@ -91,19 +101,9 @@ def _compare_to_others(answers: CodeAnswers) -> Iterator[tuple[str, str, float, 
                 yield worker, item.dialogue, float(own), (yes - own) / (len(votes) - 1)
 
 
-def _bias(worker: str, code: str, rows: list[tuple[str, float, float]], rounds: int, seed: int) -> RaterBias:
-    _, index = np.unique([dialogue for dialogue, _, _ in rows], return_inverse=True)
-    own, others = np.array([row[1:] for row in rows]).T
-    sums = np.column_stack([np.bincount(index, own - others), np.bincount(index)]).astype(np.float64)
-    difference = bootstrap_estimate(
-        sums, lambda resampled: ratio(resampled[:, 0], resampled[:, 1]), rounds, seed, limits=(-1.0, 1.0)
-    )
-    return RaterBias(worker, code, len(rows), float(own.mean()), float(others.mean()), difference)
-
-
 @dataclass(frozen=True, kw_only=True)
 class CalibrationConfig:
-    """Who answers which dialogues in a calibration session."""
+    """The members and dialogues of a calibration session."""
 
     name: str
     """Name of the session; becomes a project."""
@@ -128,7 +128,7 @@ class CalibrationConfig:
 
 @dataclass(frozen=True)
 class StartedSession:
-    """A session that was started: the `people` of the group and how many `tasks` each gets."""
+    """A session that was started: the `people` of the group and the number of `tasks` of each."""
 
     people: tuple[str, ...]
     tasks: int
@@ -182,8 +182,8 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
 
 @dataclass(frozen=True)
 class DisputedQuestion:
-    """A question on which people differ: what each of them marked, nothing for a no. `turn` is None for a
-    code of dialogue scope; `task` is the item's."""
+    """A question on which people differ: `votes` are the findings of each, none for a no. `turn` is None for
+    a code of dialogue scope; `task` is the item's."""
 
     dialogue: str
     task: int

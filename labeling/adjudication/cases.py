@@ -31,7 +31,7 @@ MAX_LISTED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class AdjudicateConfig:
-    """Which questions experts have to decide."""
+    """The selection of questions that experts decide."""
 
     into: str
     """Adjudication project that gets the tasks."""

@@ -1,15 +1,14 @@
 """Adaptive overlap in the store: tasks that are certain stop, others request one more answer if it is
 worthwhile.
 
-One more answer is worthwhile as far as it is expected to make the decision right: where people are divided,
-no number of answers up to the maximum makes the decision certain, and no more are requested; where answers
-are merely few, they are. The confidence in a task is that in its least certain question, and one more answer
-answers all open ones. A project's `most` is the maximum of answers; what is not certain even then, or what no
-answer is expected to decide, is for experts (`adjudication`).
+The value of one more answer is the expected gain in right decisions: where people are divided, no number of
+answers up to the maximum makes the decision certain, and no more are requested; where answers are merely few,
+they are. The confidence in a task is that in its least certain question, and one more answer answers all open
+ones. A project's `most` is the maximum of answers; tasks that are not certain even then, or that no answer is
+expected to decide, are for experts (`adjudication`).
 
-`update_overlap` runs once over a project and may be repeated: between two runs tasks collect the answers that
-were requested. It never overwrites a decision that was made from newer answers, so that several may run at a
-time.
+`update_overlap` runs once over a project and may be repeated: between two runs tasks collect the requested
+answers. It never overwrites a decision from newer answers, so that several runs may be concurrent.
 """
 
 from __future__ import annotations
@@ -29,10 +28,9 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
-from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
-from dialint.labeling.store.records import Project
 from dialint.labeling.store.tasks import TaskProgress, list_answered_tasks, set_wanted_if_unchanged
 
 GAIN = 0.01
@@ -40,7 +38,7 @@ GAIN = 0.01
 
 
 class Decision(StrEnum):
-    """What to do with a task: it is certain, it needs one more answer, or an expert decides."""
+    """The next step of a task: it is certain, it needs one more answer, or an expert decides."""
 
     STOP = "stop"
     ASK = "ask"
@@ -49,7 +47,7 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True)
 class OverlapConfig:
-    """When a task has enough answers."""
+    """The stopping rule for answers of a task."""
 
     project: str
     """Project whose tasks are updated."""
@@ -69,7 +67,7 @@ class OverlapConfig:
     def decide(
         self, confidence: float, n_labelers: int, most: int, gains: Sequence[float] | Floats = ()
     ) -> Decision:
-        """What to do with a task whose winner has this probability after this many answers of at most `most`;
+        """Returns the next step of a task whose winner has this probability after so many answers of `most`;
         `gains` is a row of `expected_gains`; if it is empty, one more answer is requested."""
         if n_labelers >= self.minimum and confidence >= self.sure:
             return Decision.STOP
@@ -94,7 +92,7 @@ MIN_CALIBRATION_QUESTIONS = 50
 """Questions of a code, answered by two people or gold, on which a model must have been compared with them to
 count as calibrated."""
 NO_ANSWERS = TaskStatus(0.0, (), False)
-"""Of a task without any answer that counts (after a ban): one more answer is requested."""
+"""The status of a task without any valid answer (after a ban): one more is requested."""
 
 
 def update_overlap(store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy) -> Counter[Decision]:
@@ -105,18 +103,14 @@ def update_overlap(store: Store, actor: str, config: OverlapConfig, taxonomy: Ta
         StoreRefused: no such project.
         ConfigError: the project is not for labels, or there are no answers.
     """
-    project = store.read(partial(_load_project, actor=actor, name=config.project))
+    store.read(partial(require_permission, actor=actor, right="plan"))
+    project = store.read(partial(get_project, name=config.project))
     if project.purpose != "label":
         message = f"{config.project}: only a project for labels has adaptive overlap"
         raise ConfigError("E_OPTION", message)
     statuses = task_statuses(load_posteriors(store, actor, config.project, taxonomy), config.sure)
     tasks = store.read(partial(list_answered_tasks, project=config.project))
     return decide(store, actor, config, max(project.most, config.minimum), tasks, statuses)
-
-
-def _load_project(transaction: Transaction, actor: str, name: str) -> Project:
-    require_permission(transaction, actor, "plan")
-    return get_project(transaction, name)
 
 
 def decide(

@@ -50,7 +50,7 @@ FORMATS = (".csv", ".parquet", ".jsonl")
 @Parameter(name="*")
 @dataclass(frozen=True)
 class AggregateConfig:
-    """How answers are aggregated."""
+    """Options of an aggregation."""
 
     annotations: Path | None = None
     """Crowd table with columns task, worker, label and, if there are several questions a task, code; if

@@ -1,7 +1,6 @@
-"""A crowd table in memory: who answered what on which task, as indices into names.
+"""A crowd table in memory: task, worker and label of each answer, as indices into names.
 
-One row is one person's one answer to one task. `crowd_tables` reads files; nothing here depends on
-the meaning of a label.
+One row is one person's one answer to one task. `crowd_tables` reads files.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ MAX_CONSTANT_PROBABILITY = 0.01
 class Answers:
     """Three index arrays of shape (answers,), with the names they point to.
 
-    A task and worker occur together at most once. `seconds` is how long each answer took, NaN where
-    unknown and none where unknown for all. `groups` names each worker's group that errs together, such as the
-    judges of one base model: "" for whoever is in none, none where nobody is in any.
+    A task and worker occur together at most once. `seconds` is the duration of each answer, NaN where
+    unknown and none where unknown for all. `groups` names each worker's group of correlated errors, such as
+    the judges of one base model: "" without a group, none if no worker has one.
     """
 
     task: Indices
@@ -43,7 +42,7 @@ class Answers:
 
     @property
     def n_labelers(self) -> NDArray[np.int64]:
-        """How many people answered each task, shape (tasks,)."""
+        """Number of answers of each task, shape (tasks,)."""
         return np.bincount(self.task, minlength=len(self.tasks))
 
     @property
@@ -57,8 +56,8 @@ class Answers:
         return np.unique(np.array(names, object), return_inverse=True)[1].astype(np.int32)
 
     def votes(self, weights: Floats | None = None) -> Floats:
-        """How many people gave each label, shape (tasks, labels), or the sum of the `weights` of their
-        answers, shape (answers,)."""
+        """Returns the number of answers with each label, shape (tasks, labels), or the sum of their
+        `weights`, shape (answers,)."""
         size = len(self.labels)
         keys = self.task.astype(np.int64) * size + self.label
         return np.bincount(keys, weights, len(self.tasks) * size).reshape(-1, size).astype(float)
@@ -74,9 +73,8 @@ class Answers:
         )
 
     def constant_workers(self) -> NDArray[np.bool_]:
-        """The workers who always give the same label although the others' answers to the same tasks make
-        that improbable, shape (workers,): what they would answer is known before, so it says nothing of the
-        task."""
+        """Returns the workers who always give the same label although the others' answers to the same tasks
+        make that improbable, shape (workers,): their answers carry no information about the task."""
         n_workers, n_labels = len(self.workers), len(self.labels)
         votes, others = self.votes(), self.n_labelers[self.task] - 1
         label_counts = np.bincount(
@@ -91,10 +89,10 @@ class Answers:
         return np.asarray(is_constant & (share**n_compared < MAX_CONSTANT_PROBABILITY), bool)
 
     def group_indices(self) -> NDArray[np.int64]:
-        """The group of each worker, shape (workers,); who is in none is one of his own."""
-        named = self.groups or ("",) * len(self.workers)
+        """Returns the group of each worker, shape (workers,); a worker without one is a group alone."""
+        groups = self.groups or ("",) * len(self.workers)
         keys = [
-            (name, "") if name else ("", worker) for name, worker in zip(named, self.workers, strict=True)
+            (name, "") if name else ("", worker) for name, worker in zip(groups, self.workers, strict=True)
         ]
         place = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         return np.array([place[key] for key in keys], np.int64)

@@ -1,11 +1,11 @@
 """Crowd tables in files: CSV, Parquet or JSON with columns task, worker, label.
 
-Optional columns: `code` (the question asked of the task: each code is a problem of its own), `seconds`, and
-`group` (of raters who err together, such as judges of one base model; empty for all others).
-Names stay text as they stand in the file, without outer blanks; labels that
-differ in case, blanks or the composition of characters alone are one, in the spelling of most. An empty
-label, and one of `NO_LABELS`, is no answer. CSV may have semicolons between its cells, and then commas in its
-numbers, or tabs. A bad row is the user's error and refuses the file, with the line.
+Optional columns: `code` (the question of the task: each code is a problem of its own), `seconds`, and `group`
+(of raters with correlated errors, such as judges of one base model; empty for all others). Names are the text
+of the file without outer blanks; labels that differ in case, blanks or the composition of characters alone
+are one, in the most frequent spelling. An empty label, and one of `NO_LABELS`, is no answer. CSV may have
+semicolons between its cells, and then commas in its numbers, or tabs. A bad row is the user's error and
+refuses the file, with the line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dialint.detector.ingest.sources import open_logs
 from dialint.labeling.aggregation.answers import Answers, Floats
 
 NO_LABELS = ("", "nan", "na", "n/a", "#n/a", "<na>", "null")
-"""What tools write where there is no label, in lower case."""
+"""Values that tools write for a missing label, in lower case."""
 MAX_NAME = 256
 """Bytes of a name, at most."""
 READ = ReadConfig(max_record_bytes=1 << 24)
@@ -64,7 +64,7 @@ class _Table:
             yield number, row
 
     def refuse(self, number: int, message: str, code: str = "E_LABEL") -> NoReturn:
-        """Refuse the file for what stands in a row."""
+        """Refuse the file because of the content of a row."""
         unit = "row" if self._format == "parquet" else "line"
         raise InputRefused(code, f"{self._path}, {unit} {number}: {message}")
 
@@ -111,7 +111,7 @@ class _Table:
 
 @lru_cache(1024)
 def label_key(label: str) -> str:
-    """What the spellings of one label have in common."""
+    """Returns the key that all spellings of a label share."""
     return normalize("NFC", " ".join(label.split()).casefold())
 
 
@@ -127,7 +127,7 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     """
     table = _Table(path, ("task", "worker", "label"))
     indices: dict[str, dict[str, int]] = {"task": {}, "worker": {}}
-    known: dict[tuple[str, object], int] = {}  # of texts that were read before: most of a large table
+    seen: dict[tuple[str, object], int] = {}  # of texts that were read before: most of a large table
     rows: dict[str, dict[tuple[int, int], tuple[str, float]]] = defaultdict(dict)
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     with_code = None
@@ -135,12 +135,12 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
 
     def index(row: Mapping[str, Any], column: str, at: int) -> int:
         value = row.get(column)
-        if type(value) is str and (place := known.get((column, value))) is not None:
+        if type(value) is str and (place := seen.get((column, value))) is not None:
             return place
         names = indices[column]
         place = names.setdefault(table.name(row, column, at), len(names))
         if type(value) is str:
-            known[column, value] = place
+            seen[column, value] = place
         return place
 
     for number, row in table:
@@ -167,8 +167,10 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     }
     task_names, worker_names = tuple(indices["task"]), tuple(indices["worker"])
     tables = {code: _to_answers(rows[code], task_names, worker_names, labels) for code in sorted(rows)}
-    named = tuple(groups[worker] for worker in range(len(worker_names)))
-    return {code: replace(one, groups=named if any(named) else None) for code, one in tables.items()}
+    group_names = tuple(groups[worker] for worker in range(len(worker_names)))
+    return {
+        code: replace(one, groups=group_names if any(group_names) else None) for code, one in tables.items()
+    }
 
 
 def _to_answers(
@@ -240,7 +242,7 @@ def gold_indices(answers: Answers, gold_labels: Mapping[str, str]) -> NDArray[np
 
 
 ROUNDED = 0.01
-"""How far a task's probabilities may be from a sum of 1, as those rounded for people are."""
+"""Tolerance of the sum of a task's probabilities, 1, as rounded ones differ from it."""
 
 
 def read_model_answers(

@@ -1,9 +1,9 @@
-"""Answers about dialogues as crowd tables: one code in one turn, yes or no, by whom; and the model's
+"""Answers about dialogues as crowd tables: yes or no to one code in one turn, by one person; and the model's
 probability.
 
-Takes annotations in the order in which they were made; of one person the last answer to a question counts. A
-code of dialogue scope is one question, in whatever turn it was found. Where somebody answered with the
-verdict in view, the model's probability is left out: it would be counted twice. Keeps no dialogue text.
+Reads annotations in the order in which they were made; of one person the last answer to a question counts. A
+code of dialogue scope is one question, in any turn. Where an answer was given with the verdict in view, the
+model's probability is left out: it would be counted twice. Keeps no dialogue text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dialint.labeling.annotation import Annotation, judged_turns, questions_in
 
 ANSWERS = ("no", "yes")
 WHOLE_DIALOGUE = -1
-"""The turn of a question that is asked of a whole dialogue."""
+"""The turn of a question about a whole dialogue."""
 
 
 def dialogue_codes(taxonomy: Taxonomy) -> frozenset[str]:
@@ -44,8 +44,8 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class DialogueContext:
-    """What aggregation reads of a dialogue: the turns that can hold an error, and the model's probabilities
-    by turn and code, if a verdict has them."""
+    """The turns of a dialogue that can hold an error, and the model's probabilities by turn and code, if a
+    verdict has them."""
 
     judged_turns: tuple[int, ...]
     probabilities: Mapping[int, Mapping[str, float]] | None
@@ -70,8 +70,8 @@ Span = tuple[int, int, int]
 
 @dataclass
 class CodeAnswers:
-    """All answers about one code: `votes` by item and person, the spans that were marked, none for a no; and
-    the items of which somebody had the verdict in view."""
+    """All answers about one code: `votes` by item and person, the marked spans, none for a no; and the items
+    that were answered with the verdict in view."""
 
     votes: dict[Item, dict[str, tuple[Span, ...]]] = field(default_factory=dict)
     verdict_seen: set[Item] = field(default_factory=set)
@@ -89,8 +89,8 @@ class CodeAnswers:
         return Answers(task, worker, label, names, tuple(workers), ANSWERS)
 
     def locate(self, item: Item, judged_turns: tuple[int, ...]) -> tuple[int, int | None, int | None]:
-        """The turn of an item, for a whole dialogue the one in which most found it, else the last; and start
-        and end of the evidence most agree on."""
+        """Returns the turn of an item, for a whole dialogue the one that most people marked, else the last;
+        and start and end of the evidence on which most agree."""
         spans = [span for marked in self.votes.get(item, {}).values() for span in marked]
         if item.turn != WHOLE_DIALOGUE:
             turn = item.turn
@@ -104,7 +104,7 @@ class CodeAnswers:
 
 @dataclass
 class CollectedAnswers:
-    """Answers by code, everybody who gave any, and the dialogues they are about."""
+    """Answers by code, their workers, and the dialogues they are about."""
 
     codes: dict[str, CodeAnswers] = field(default_factory=dict)
     workers: dict[str, int] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class CollectedAnswers:
 
     def model_probabilities(self, code: str) -> Floats:
         """The model's probabilities of no and yes, shape (items, 2), of all items of a code; NaN where the
-        model has none, or where somebody had its verdict in view."""
+        model has none, or where an answer was given with its verdict in view."""
         answers = self.codes[code]
         yes = np.array(
             [

@@ -1,19 +1,19 @@
 """The joint method: one posterior of people and model, robust where answers are few.
 
-It is the mean of three posteriors, as few answers tell none of them to be wrong and each fails elsewhere:
+It is the mean of three posteriors, as few answers refute none of them and each fails elsewhere:
 
-- Heterogeneous items (`joint_items`): plain errors, rare ones too, found by workers of different sharpness.
-- Individual items: matters of taste, for which classes would be too sure.
+- Heterogeneous items (`joint_items`): plain errors, rare ones too, and workers of different sharpness.
+- Individual items: matters of taste, for which classes would be overconfident.
 - Confusion matrices with Dirichlet priors, where the model is one worker more, who answers its likeliest
-  label: what is true of nearly all items is taken for true of the others. Alone it is far too sure.
+  label: the truth of most items informs that of the others. Alone it is far overconfident.
 
-`WEIGHTS` are fixed: with few answers, held-out ones do not tell which form has the better labels. Choosing by
+`WEIGHTS` are fixed: with few answers, held-out ones do not show which form has the better labels. Choosing by
 them was .007 to .014 below in accuracy on people's answers, at about the same log loss
 (`docs/experiments/aggregation.md`, 2026-11-30). Only where few items are not of the commonest label
 (`FEW_ITEMS`), as with rare errors, do the matrices give their weight to heterogeneous items.
 
-Items, and how far a model predicts them, are fitted with all workers alike and then held fixed; workers are
-fitted against them. A worker is of a *kind*: how sharply a worker answers, from not at all (as all answers
+Items, and the model's prediction of them, are fitted with all workers alike and then held fixed; workers are
+fitted against them. A worker is of a *kind*: the sharpness of the answers, from none (as all answers
 are distributed) over the average person to better than that; the shares of the kinds are estimated from all
 workers. With a finite `strength` a worker also has a table (truth x answer) of how much more often this
 worker gives that answer to that truth than the kind would, shrunk towards 1 with a weight of `strength`
@@ -117,12 +117,6 @@ def _log_normalised(logs: Floats) -> Floats:
     return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)), float)
 
 
-def initial_workers(items: ItemModel, strength: float) -> WorkerModel:
-    """The prior of workers: most are near the average."""
-    kinds = normalise(np.exp(-((SHARPNESS - 1.0) ** 2)))
-    return WorkerModel(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength)
-
-
 def update_workers(workers: WorkerModel, pairs: Pairs, counts: Floats) -> tuple[WorkerModel, Floats]:
     """The M step: the workers fitted to `counts`, shape (pairs, components); and the log probability of each
     pair's answer, same shape, under the previous kinds and centre."""
@@ -185,8 +179,8 @@ class JointFit:
 WEIGHTS: dict[Form, float] = {"heterogeneous": 0.4, "individual": 0.2}
 """Weights of the two forms of items; the rest is that of the confusion matrices."""
 FEW_ITEMS = 30.0
-"""Up to so many expected items of other labels than the commonest, the matrices have no weight: they cannot
-be learnt. From twice as many on they have all of it, between a share."""
+"""Number of expected items of other labels than the commonest up to which the matrices cannot be estimated
+and have no weight. From twice as many on they have all of it, between a share."""
 RIGHT, WRONG = 4.0, 1.0
 """Pseudo-answers of each worker to each truth: right ones, and wrong ones for each wrong label."""
 
@@ -207,15 +201,15 @@ def joint_posterior(
     if select_form(varied.votes(), gold) == "homogeneous":
         return replace(matrices, assumptions={"weights": {}, "uses": {}})
     uses: dict[Form, ModelUse] = {}
-    found: dict[Form, Posterior] = {}
+    posteriors: dict[Form, Posterior] = {}
     for form in WEIGHTS:
         items, uses[form] = select_items(varied, form, model, gold)
-        found[form] = fit_joint(varied, model, form, uses[form], gold=gold, items=items).posterior()
-    expected = found["heterogeneous"].probabilities[answers.n_labelers > 0].sum(axis=0)
+        posteriors[form] = fit_joint(varied, model, form, uses[form], gold=gold, items=items).posterior()
+    expected = posteriors["heterogeneous"].probabilities[answers.n_labelers > 0].sum(axis=0)
     rare = float(np.clip(2.0 - (expected.sum() - expected.max()) / FEW_ITEMS, 0.0, 1.0))
     weights = dict(WEIGHTS)
     weights["heterogeneous"] += rare * (1.0 - sum(WEIGHTS.values()))
-    parts = [(weights[form], posterior) for form, posterior in found.items()]
+    parts = [(weights[form], posterior) for form, posterior in posteriors.items()]
     parts.append((1.0 - sum(weights.values()), matrices))
     return replace(mix_posteriors(parts), assumptions={"weights": weights, "uses": uses})
 
@@ -242,9 +236,9 @@ def confusion_posterior(
     truth = normalise((answers.votes() + 1e-9) * np.exp(gold_logs))
     counts = pairs.by_pair @ truth
     for _ in range(FIT_ITERATIONS):
-        given = np.tile(pseudo.sum(axis=1), (pairs.n_workers, 1))
-        np.add.at(given, pairs.worker, counts)
-        table = np.log((counts + pseudo[:, pairs.label].T) / given[pairs.worker])
+        totals = np.tile(pseudo.sum(axis=1), (pairs.n_workers, 1))
+        np.add.at(totals, pairs.worker, counts)
+        table = np.log((counts + pseudo[:, pairs.label].T) / totals[pairs.worker])
         rates = normalise(truth.sum(axis=0) + 1.0)
         counts, _, change = pairs.expectation(table, np.log(rates) + gold_logs, truth)
         if change < TOLERANCE:
@@ -271,7 +265,8 @@ def fit_joint(
         items = fit_items(votes, form, use, model_logs, gold)
     base = items.component_logs(model_logs, gold, len(votes))
     table = worker_label_pairs(answers)
-    workers = initial_workers(items, strength)
+    kinds = normalise(np.exp(-((SHARPNESS - 1.0) ** 2)))  # most workers are near the average
+    workers = WorkerModel(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength)
     responsibilities = np.zeros(base.shape, np.float32)  # sums over tasks are taken in double
     counts, likelihood, change = table.expectation(
         np.log(items.shares).T[table.label], base, responsibilities

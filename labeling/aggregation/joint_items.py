@@ -1,17 +1,17 @@
-"""The item model: the answers of a large crowd to each item, and the label that is true by them.
+"""The item model: the answers of a large crowd to each item, and the true label that follows from them.
 
 An item belongs to a latent class, one for each label, and the answer shares of the items of a class are a
 Dirichlet around a centre of their own: concentrated, if tasks have an answer and people err at random;
-dispersed, if items are heterogeneous. The true label of an item is what the plurality of a jury would answer,
-so that two labels with nearly equal shares are nearly equally probable. In the limit of *homogeneous* items
-this is the model of Dawid and Skene with one confusion matrix for all; that form can be requested, and there
-the true label is the class.
+dispersed, if items are heterogeneous. The true label of an item is the plurality vote of a jury, so that two
+labels with nearly equal shares are nearly equally probable. In the limit of *homogeneous* items this is the
+model of Dawid and Skene with one confusion matrix for all; that form can be requested, and there the true
+label is the class.
 
 Items are *individual* if each has a centre of its own, the model's probabilities for it (without a model, the
-answer shares of all), and there are no classes: so are matters of taste, where classes would be surer than
-people are.
+answer shares of all), and there are no classes: the form for matters of taste, where classes would be
+overconfident.
 
-The concentration, the centres, and how far a model's probabilities predict the class (`ModelUse`), are those
+The concentration, the centres, and the use of a model's probabilities for the class (`ModelUse`), are those
 under which the votes are likeliest, with all workers alike. With two or three answers an item the votes
 cannot distinguish heterogeneous items from homogeneous ones; then the prior decides, for nearly homogeneous
 ones. Single workers are not modelled here.
@@ -37,8 +37,8 @@ from dialint.labeling.aggregation.posterior import normalise, softmax
 
 Form = Literal["homogeneous", "heterogeneous", "individual"]
 ModelUse = Literal["none", "calibrated", "recalibrated"]
-"""How a model's probabilities predict the class of an item: not at all; as they are; or after a temperature
-and offsets that are fitted to the votes."""
+"""Use of a model's probabilities for the class of an item: none; as they are; or after a temperature and
+offsets that are fitted to the votes."""
 
 JURY_OF_TWO, JURY, JURIES = 51, 10, 500
 """A component of items that are not homogeneous is the vote of a jury. Its size with two labels, with more
@@ -93,7 +93,7 @@ class ItemModel:
 
     @property
     def n_labels(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         return int(self.shares.shape[1])
 
     @property
@@ -481,8 +481,8 @@ def jury_probabilities(votes_of_jury: NDArray[np.int64], concentration: float, c
     room = people - 1 - concentration
     jury_concentration = people * concentration / room if room > 0.05 * people else 1e4
     alpha = jury_concentration * np.maximum(centres, 1e-6)[:, :, None]
-    given = np.arange(people + 1)
-    by_votes = gammaln(alpha + given) - gammaln(alpha) - gammaln(given + 1.0)  # (rows, labels, votes)
+    counts = np.arange(people + 1)
+    by_votes = gammaln(alpha + counts) - gammaln(alpha) - gammaln(counts + 1.0)  # (rows, labels, votes)
     logs = np.zeros((len(centres), len(votes_of_jury)))
     for label, votes in enumerate(votes_of_jury.T):
         logs += by_votes[:, label, votes]

@@ -1,16 +1,16 @@
 """The methods by name: each takes answers and returns a posterior, `joint` also with a model's probabilities.
 
 They are entries of the group ``dialint.aggregators``, where other packages offer theirs: functions from
-`Answers` (and, with ``--model``, an array of probabilities) to `Posterior`. Several codes asked of one task
-are a problem each.
+`Answers` (and, with ``--model``, an array of probabilities) to `Posterior`. Each code of a task is a problem
+of its own.
 
-Raters of one group, such as judges of one base model or one prompt, err together: each repeats the group's
-opinion as the member's matrix says, which on gold may differ by the truth; whoever is in no group has an
-opinion of his own. So three judges who agree are sure of what their group holds, and the group is as good as
-other groups, people or gold show it to be: without any of these it stays at the prior and nothing becomes
-certain, where Dawid-Skene takes agreement for truth. The groups are given, not searched for. Source: Dawid
-and Skene 1979 on both levels, with the Dirichlet priors of Kim and Ghahramani 2012; dependence of judges as a
-shared latent as in Balasubramanian et al. (arXiv 2601.22336), here one for each group.
+Raters of one group, such as judges of one base model or one prompt, have correlated errors: each group has a
+latent opinion, which its members report by a confusion matrix each, on gold by one for each truth; a rater
+without a group is a group alone. Agreement of three judges thus makes the opinion of their group certain, and
+the accuracy of the group is estimated from other groups, people or gold: without any of these it stays at the
+prior and nothing becomes certain, where Dawid-Skene takes agreement for truth. The groups are an input.
+Source: Dawid and Skene 1979 on both levels, with the Dirichlet priors of Kim and Ghahramani 2012; dependence
+of judges as a shared latent as in Balasubramanian et al. (arXiv 2601.22336), here one for each group.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dialint.labeling.aggregation.posterior import Posterior, normalise, softmax
 
 PSEUDO_TASKS = 1.0
 STRENGTH = 10.0
-"""Answers on gold to each truth and opinion that a member's matrix for all truths is worth."""
+"""Pseudo-answers, for each truth and opinion, of a member's matrix for all truths."""
 ROUNDS, TOLERANCE = 200, 1e-5
 FLOOR = 1e-3
 """Lower bound of a model's probabilities."""
@@ -64,8 +64,8 @@ def _fit(answers: Answers, model: Floats | None, gold: NDArray[np.int64] | None)
     member_logs = own.repeat(size, axis=1)  # (workers, truth, opinion, answer)
     rates, before = np.full(size, 1.0 / size), -np.inf
     fixed = None if model is None else np.log(np.clip(model, FLOOR, 1.0))
-    known = np.full(n_tasks, -1) if gold is None else gold
-    gold_logs = np.where(known[:, None] >= 0, np.log(np.eye(size)[known] + 1e-12), 0.0)
+    gold = np.full(n_tasks, -1) if gold is None else gold
+    gold_logs = np.where(gold[:, None] >= 0, np.log(np.eye(size)[gold] + 1e-12), 0.0)
     for _ in range(ROUNDS):
         both = _sums(pair_of, member_logs[answers.worker, :, :, answers.label], len(pairs))
         both += group_logs[of_group]  # (pairs, truth, opinion)
@@ -80,10 +80,10 @@ def _fit(answers: Answers, model: Floats | None, gold: NDArray[np.int64] | None)
         before = likelihood
         shared = truth[task][:, :, None] * opinions.reshape(-1, size, size)
         group_logs = np.log(normalise(_sums(of_group, shared, len(group)) + pseudo))
-        given = shared[pair_of][..., None] * np.eye(size)[answers.label][:, None, None, :]
-        pooled = normalise(_sums(answers.worker, given.sum(axis=1), len(group)) + pseudo)
-        given[known[answers.task] < 0] = 0.0  # the truth of other tasks would drift to what members share
-        members = normalise(_sums(answers.worker, given, len(group)) + STRENGTH * pooled[:, None])
+        counts = shared[pair_of][..., None] * np.eye(size)[answers.label][:, None, None, :]
+        pooled = normalise(_sums(answers.worker, counts.sum(axis=1), len(group)) + pseudo)
+        counts[gold[answers.task] < 0] = 0.0  # the truth of other tasks would drift to what members share
+        members = normalise(_sums(answers.worker, counts, len(group)) + STRENGTH * pooled[:, None])
         member_logs = np.where(alone, member_logs, np.log(members))
         rates = normalise(truth.sum(axis=0) + PSEUDO_TASKS)
     return truth, likelihood
@@ -124,8 +124,8 @@ def dawid_skene(answers: Answers) -> Posterior:
 
 def one_coin(answers: Answers) -> Posterior:
     """One skill for every worker; wrong answers fall evenly on the other labels. Workers whose answer is
-    always the same are left out: one skill cannot say that they know nothing, as a matrix does. Source:
-    Zhang, Chen, Zhou and Jordan 2016."""
+    always the same are left out: a single skill, unlike a matrix, cannot express their lack of knowledge.
+    Source: Zhang, Chen, Zhou and Jordan 2016."""
     from crowdkit.aggregation import OneCoinDawidSkene
 
     return fit_crowdkit(OneCoinDawidSkene(), answers.without_constant())

@@ -63,8 +63,6 @@ class Posterior:
 
 def mix_posteriors(parts: Sequence[tuple[float, Posterior]]) -> Posterior:
     """The weighted mean of posteriors with components; the weights sum to 1."""
-    if len(parts) == 1:
-        return parts[0][1]
     components = [(weight, one.components) for weight, one in parts if one.components is not None]
     return Posterior(
         np.sum([weight * one.probabilities for weight, one in parts], axis=0),

@@ -6,9 +6,9 @@ read, in one project or everywhere.
 
 Posteriors become labels in the store, one for each turn and code, replaced when there are more answers. Two
 methods, the more trusted first where a turn and code has labels of both: ``expert`` (gold) and ``joint``
-(people and model). What is improbable, and neither found by anybody nor
-labeled before, is not written: a turn and code without a label counts as free of that error. What somebody
-found, or what has a label, is written however improbable it is, or the outdated label would stay.
+(people and model). An improbable error that no person marked and that has no label is not written: a turn and
+code without a label counts as free of that error. One that a person marked, or that has a label, is written
+however improbable it is, or the outdated label would stay.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SURE_CONFIDENCE = 0.95
 @Parameter(name="*")
 @dataclass(frozen=True)
 class StoreLabelsConfig:
-    """Which answers in the store are aggregated: those of a project or, without one, all."""
+    """The selection of the store's answers: those of a project or, without one, all."""
 
     project: str | None = None
     """Project in the store whose answers count."""
@@ -68,8 +68,8 @@ class StoreLabelsConfig:
 
 @dataclass(frozen=True)
 class StoreLabelsSummary:
-    """What was written: `labels` of `questions`; of the questions `sure` have a confidence of 0.95 or more,
-    `with_model` a model's probability, `gold` are gold."""
+    """Counts of the `labels` written and of `questions`, of which `sure` have a confidence of 0.95 or more,
+    `with_model` a model's probability, and `gold` are gold."""
 
     labels: int
     questions: int
@@ -146,11 +146,11 @@ def select_surest(labels: Iterable[Label]) -> Iterator[Label]:
 
 @dataclass(frozen=True, slots=True)
 class QuestionPosterior:
-    """The `probability` of an error of one code in one turn after `n_labelers` answered, of whom `n_yes`
-    found it; `n_independent` of them do not always give the same answer (`Answers.constant_workers`).
+    """The `probability` of an error of one code in one turn after `n_labelers` answered, `n_yes` of them with
+    yes; `n_independent` of them do not always give the same answer (`Answers.constant_workers`).
     `model` is the model's probability, none where it has none or was in view; `gold` says that the answer is
-    gold. `start` and `end` are the evidence most agree on, if any is in this turn. `gains` are what further
-    answers are expected to bring, a row of `expected_gains`, empty for gold."""
+    gold. `start` and `end` are the evidence on which most agree, if any is in this turn. `gains` are the
+    expected gains of further answers, a row of `expected_gains`, empty for gold."""
 
     dialogue: str
     turn: int
@@ -172,12 +172,12 @@ class QuestionPosterior:
 
     @property
     def unanimous(self) -> bool:
-        """Whether everybody gave the same answer."""
+        """True if all answers are the same."""
         return self.n_yes in (0, self.n_labelers)
 
 
 GoldAnswers = Mapping[tuple[str, int, str], bool]
-"""Whether an error is there, by dialogue, turn (or `WHOLE_DIALOGUE`) and code."""
+"""Presence of an error by dialogue, turn (or `WHOLE_DIALOGUE`) and code."""
 
 
 def question_posteriors(
@@ -188,8 +188,8 @@ def question_posteriors(
     tables, gold = answers.tables(), gold or {}
     for code, table in tables.items():
         model = answers.model_probabilities(code)
-        known = np.array([int(gold.get((*item, code), -1)) for item in answers.codes[code].votes])
-        posterior = joint_posterior(table, model, gold=known if gold else None)
+        gold_labels = np.array([int(gold.get((*item, code), -1)) for item in answers.codes[code].votes])
+        posterior = joint_posterior(table, model, gold=gold_labels if gold else None)
         assert posterior.components is not None, "the joint method has them"
         ignored = frozenset(compress(table.workers, table.constant_workers()))
         rows = zip(
@@ -197,7 +197,7 @@ def question_posteriors(
             posterior.probabilities[:, 1],
             expected_gains(posterior.components),
             model[:, 1],
-            known,
+            gold_labels,
             strict=True,
         )
         for (item, votes), probability, gains, by_model, present in rows:
@@ -267,7 +267,7 @@ def load_posteriors(
 
 
 def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> CollectedAnswers:
-    """The answers of all whose work counts, in a project or in the whole store.
+    """The answers that count (`iterate_counted`), of a project or of the whole store.
 
     Raises:
         NotAllowed: the actor does not review.
@@ -286,7 +286,7 @@ def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxono
 
 
 def require_answers(answers: CollectedAnswers, project: str | None) -> None:
-    """Raise `ConfigError` unless somebody has answered something in the project, or in the store."""
+    """Raise `ConfigError` unless the project, or the store, has answers."""
     if not answers.codes:
         raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
 

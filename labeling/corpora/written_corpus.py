@@ -1,4 +1,4 @@
-"""Unpacks the corpus of written dialogues that ships with dialint; `written/README.md` says how it was made.
+"""Unpacks the corpus of written dialogues that ships with dialint; `written/README.md` describes its making.
 
 dialint data written --out build/written
 """
@@ -28,7 +28,7 @@ WRITTEN = Path(__file__).with_name("written")
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class WrittenConfig:
-    """Where the corpus goes."""
+    """Options of writing the corpus."""
 
     out: Path
     """Folder for the sets train, dev, calibration and test; must not hold a finished one."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dialint.labeling.store.masked_view import MaskedView
 
 SUM_TOLERANCE = 0.01
-"""How far a sum of probabilities may be from 1, since they may be rounded."""
+"""Tolerance of a sum of probabilities, which may be rounded."""
 COLUMN = "probability:"
 EXPECTED = (
     "a label record, a task called dialogue/turn/code with the probability of a yes, or a task called "
@@ -128,7 +128,7 @@ SPLITS = ("train", "dev", "calibration", "test")
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class DatasetConfig:
-    """What a dataset is made of and how it is split."""
+    """Sources and splits of a dataset."""
 
     dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Logs of the dialogues; the store has its own."""
@@ -172,7 +172,7 @@ class DatasetConfig:
 
 @dataclass
 class DatasetBuilder:
-    """Dialogues, and annotations, labels and verdicts by dialogue; what the manifest says of their origin
+    """Dialogues, and annotations, labels and verdicts by dialogue; the manifest's entries on their origin
     (`inputs`), and counts of the dialogues and labels left out."""
 
     config: DatasetConfig
@@ -343,7 +343,7 @@ class DialogueAnnotations:
     dialogue_codes: frozenset[str]
 
     def cover(self, codes: Collection[str]) -> bool:
-        """Whether people answered for every code in every judged turn."""
+        """Returns whether people answered for every code in every judged turn."""
         missing = set(codes).difference(*(each.codes for each in self.annotations if each.turn is None))
         if not missing:
             return True

@@ -136,8 +136,8 @@ EXAMPLE, PREFERENCES, LINEAGE = "example", "preferences", "lineage"
 def _spool_records(
     builder: DatasetBuilder, grouper: DialogueGrouper, spool: BinaryIO, outcomes: Counter[str]
 ) -> Iterator[tuple[str, ...]]:
-    """Add every dialogue to the grouper and its records, still without a split, to the spool; yields what the
-    dialogue's lines there are."""
+    """Add every dialogue to the grouper and its records, still without a split, to the spool; yields the
+    kinds of the dialogue's lines there."""
     for dialogue in track(builder.read_dialogues(), None, "exporting"):
         grouper.add(dialogue)
         annotations = builder.annotations_of(dialogue)
@@ -165,7 +165,7 @@ def _lineage(example: Example, annotations: DialogueAnnotations) -> bytes:
 
 
 NO_SPLIT = b'"split":""}\n'
-"""How every record ends: its split depends on all other dialogues."""
+"""The end of every spooled record: its split depends on all other dialogues."""
 
 
 def _write_files(

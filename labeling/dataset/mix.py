@@ -2,9 +2,9 @@
 
 A folder labels the codes that its manifest names (``codes``), or else those of its labels. A code that
 another folder labels and this one does not is unknown in its examples (`Example.unlabelled`), neither an
-error nor free of one. ``train`` is all folders' training examples, repeated as often as asked and
-shuffled; any other set that several folders have keeps its name for the first and gets the folder's name
-for the others (``dev_natural``), so that each is measured by itself.
+error nor free of one. ``train`` is all folders' training examples, repeated as requested and shuffled; any
+other set that several folders have keeps its name for the first and gets the folder's name for the others
+(``dev_natural``), so that each is measured by itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TRAIN = "train"
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class MixConfig:
-    """Which folders are mixed, and how often."""
+    """The folders of a mix and their weights."""
 
     examples: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
     """Folders of `dialint data inject`, `dialint export dataset` or of this command."""

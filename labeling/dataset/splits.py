@@ -65,7 +65,7 @@ def _read_key(file: Path) -> str:
 
 GroupBy = Literal["customer", "agent", "dialogue"]
 CUSTOMER_FIELDS = ("customer", "customer_id", "user_id", "requester_id")
-"""Where `metadata` may name the customer."""
+"""Keys of `metadata` that may name the customer."""
 
 
 def group_keys(dialogue: Dialogue, by: Sequence[GroupBy]) -> tuple[str, ...]:

@@ -32,10 +32,6 @@ def task_name(dialogue: str, turn: int, code: str) -> str:
     return f"{dialogue}/{turn}/{code}"
 
 
-def _matches(row: Row) -> bool:
-    return {"task", "worker", "label"} <= row.keys()
-
-
 def _parse_turn(name: str, state: ReadState, expected: str) -> TurnRow:
     """The turn that ``dialogue/turn`` names; the dialogue's id may contain slashes."""
     dialogue, _, turn = name.rpartition("/")
@@ -91,11 +87,10 @@ def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
                 yield {**head, "code": name.rpartition("/")[2], "seconds": seconds_each, "at": at}
 
 
-def _columns(with_answers: bool) -> tuple[str, ...]:
-    return COLUMNS if with_answers else ("task", "code")
-
-
-FORMAT = LabelFormat("crowd", "csv", _matches, _read, _rows, _columns)
+FORMAT = LabelFormat(
+    "crowd", "csv", lambda row: {"task", "worker", "label"} <= row.keys(), _read, _rows,
+    lambda with_answers: COLUMNS if with_answers else ("task", "code"),
+)  # fmt: skip
 
 
 IN, OUT, BY = "INPUT:", "OUTPUT:", "ASSIGNMENT:"
@@ -106,10 +101,6 @@ RESULT_COLUMNS = (
 )
 ACCEPTED_STATUSES = ("SUBMITTED", "APPROVED", "ACCEPTED")
 NO_ERROR_LABELS = ("", "no", "none", "no_error")
-
-
-def _matches_toloka(row: Row) -> bool:
-    return any(name.startswith(IN) for name in row)
 
 
 def _read_toloka(row: Row, state: ReadState) -> ReadAnswers:
@@ -160,8 +151,7 @@ def _task(item: ExportItem, turn: int, code: str) -> Row:
     return dict(zip(TASK_COLUMNS, values, strict=True))
 
 
-def _columns_toloka(with_answers: bool) -> tuple[str, ...]:
-    return TASK_COLUMNS + RESULT_COLUMNS if with_answers else TASK_COLUMNS
-
-
-TOLOKA = LabelFormat("toloka", "tsv", _matches_toloka, _read_toloka, _rows_toloka, _columns_toloka)
+TOLOKA = LabelFormat(
+    "toloka", "tsv", lambda row: any(name.startswith(IN) for name in row), _read_toloka, _rows_toloka,
+    lambda with_answers: TASK_COLUMNS + RESULT_COLUMNS if with_answers else TASK_COLUMNS,
+)  # fmt: skip

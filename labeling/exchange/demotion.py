@@ -33,7 +33,7 @@ from dialint.labeling.store.dialogues import load_dialogue, load_verdicts
 
 
 class Confirmations(Record):
-    """Of the findings of one code that people decided about, how many they confirmed."""
+    """Number of decided findings of one code, and of confirmed ones among them."""
 
     confirmed: int
     answered: int
@@ -50,7 +50,7 @@ Counts = dict[str, dict[str, Confirmations]]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class DemoteConfig:
-    """Which codes are demoted."""
+    """Criteria for demoting a code."""
 
     overrides: Path | None = None
     """File for `dialint score --overrides`, which the demoted codes are written into."""
@@ -68,8 +68,8 @@ class DemoteConfig:
     def __post_init__(self) -> None:
         check_ranges(self)
 
-    def demoted(self, release: str, by_code: Mapping[str, Confirmations]) -> dict[str, str]:
-        """The codes of a release that are demoted, each with why."""
+    def select_demoted(self, release: str, by_code: Mapping[str, Confirmations]) -> dict[str, str]:
+        """Select the codes of a release that are demoted, each with the reason."""
         return {
             code: f"people confirmed {each.confirmed} of {each.answered} findings of {release}"
             for code, each in by_code.items()
@@ -93,13 +93,13 @@ def demote(store: Store, actor: str, config: DemoteConfig) -> Counts:
         if len(counts) != 1:
             raise ConfigError("E_OPTION", f"--release: one of {', '.join(counts)}")
         [(release, by_code)] = counts.items()
-        update_overrides(config.overrides, release, demoted=config.demoted(release, by_code))
+        update_overrides(config.overrides, release, demoted=config.select_demoted(release, by_code))
     return counts
 
 
 def count_confirmed(store: Store, actor: str, whole: frozenset[str]) -> Counts:
-    """How many findings people have decided about, and confirmed. Several findings of a code in a turn are
-    one; those of the codes `whole` are of the dialogue.
+    """Count the findings that people have decided, and those they confirmed. Several findings of a code in a
+    turn are one; those of the codes `whole` are of the dialogue.
 
     Raises:
         NotAllowed: the actor does not review.

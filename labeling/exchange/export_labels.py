@@ -54,7 +54,7 @@ TABLE_FORMATS: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".parquet
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ExportConfig:
-    """Which dialogues are written for which tool."""
+    """Dialogues and format of an export."""
 
     dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = field(kw_only=False)
     """Logs of the dialogues."""
@@ -138,8 +138,8 @@ def _items(config: ExportConfig, taxonomy: Taxonomy, codes: tuple[str, ...]) -> 
     for dialogue in context.dialogues.values():
         if config.annotations and dialogue.id not in answers:
             continue
-        view, given = DialogueView(dialogue), tuple(answers.get(dialogue.id, ()))
-        item = ExportItem(view, codes, context.dialogue_codes, given)
+        view, annotations = DialogueView(dialogue), tuple(answers.get(dialogue.id, ()))
+        item = ExportItem(view, codes, context.dialogue_codes, annotations)
         if verdict := verdicts.get(dialogue.id):
             placed = verdict.placed_in(dialogue).findings
             model = tuple(finding for finding in placed if finding.code in codes)
@@ -188,7 +188,7 @@ BATCH_ROWS = 4096
 def write_rows(
     out: BinaryIO, rows: Iterable[Row], table_format: TableFormat, columns: tuple[str, ...]
 ) -> int:
-    """Write rows as JSON lines, one JSON array, CSV, TSV or Parquet, and return how many there were.
+    """Write rows as JSON lines, one JSON array, CSV, TSV or Parquet, and return their number.
     `columns` are those of a table. Formulas are escaped in CSV and TSV."""
     if table_format == "parquet":
         return _write_parquet(out, rows, columns)

@@ -39,7 +39,7 @@ from dialint.labeling.exchange.values import from_line_feeds, items, label_error
 
 
 def speaker(turn: Turn) -> str:
-    """Who speaks, as labelers read it on another platform."""
+    """Returns the speaker's name as labelers read it on another platform."""
     return "tool, not seen by the customer" if turn.role == "tool" else turn.role
 
 
@@ -75,7 +75,7 @@ class DialogueView:
         return self._masked[1][self._positions[turn]]
 
     def text(self, turn: int) -> str:
-        """What labelers see of a turn."""
+        """Returns the text of a turn that labelers see."""
         return "\n".join(self._calls(turn)) or self.masked_text(turn).text
 
     def span(self, finding: Finding) -> tuple[int, int]:
@@ -213,8 +213,8 @@ ReadAnswers: TypeAlias = Iterator[Annotation | BadRecord]
 
 @dataclass
 class ReadState:
-    """What a format needs to read a row: the context, the labeler and the kind of an answer where the row
-    has none (`label`, the file's bare name), and the counts of skipped answers by reason."""
+    """State of reading a file: the context, the labeler and the kind of an answer where the row has none
+    (`label`, the file's bare name), and the counts of skipped answers by reason."""
 
     context: LabelContext
     label: str
@@ -330,10 +330,6 @@ def detect_format(source: Source, name: str = "auto") -> tuple[Plugin, TableForm
     raise file_error("E_FORMAT", source.name, expected)
 
 
-def _matches(row: Row) -> bool:
-    return {"dialogue_id", "labeler", "kind", "codes"} <= row.keys()
-
-
 def _read(row: Row, state: ReadState) -> ReadAnswers:
     view = state.context.view(row.get("dialogue_id"), "dialogue_id")
     try:
@@ -369,11 +365,8 @@ def _validate_finding(finding: Finding, view: DialogueView, path: str) -> None:
         )
 
 
-def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
-    for item in dialogues:
-        for annotation in item.annotations:
-            yield annotation.model_dump(mode="json")
-
-
-NATIVE = LabelFormat("dialint", "jsonl", _matches, _read, _rows)
+NATIVE = LabelFormat(
+    "dialint", "jsonl", lambda row: {"dialogue_id", "labeler", "kind", "codes"} <= row.keys(), _read,
+    lambda items: (each.model_dump(mode="json") for item in items for each in item.annotations),
+)  # fmt: skip
 """Our own JSON lines: one whole `Annotation` a line. The only format that loses nothing."""

@@ -47,7 +47,7 @@ from dialint.labeling.exchange.format import LabelContext, LabelFormat, ReadStat
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ImportConfig:
-    """Where labels come from and what they are about."""
+    """Sources of an import of labels."""
 
     labels: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """Files of labels, or patterns."""

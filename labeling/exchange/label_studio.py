@@ -59,10 +59,6 @@ def interface(codes: Iterable[str]) -> str:
     )
 
 
-def _matches(row: Row) -> bool:
-    return isinstance(row.get("data"), dict) and ("annotations" in row or "predictions" in row)
-
-
 def _read(row: Row, state: ReadState) -> ReadAnswers:
     data = mapping(row.get("data"), "data")
     view = state.context.view(data.get("dialogue_id"), "data.dialogue_id")
@@ -87,8 +83,8 @@ def _paragraphs(data: dict[str, Any], view: DialogueView) -> list[str]:
         if not isinstance(words, str):
             raise type_error(f"data.dialogue[{number}].text", words, "a text")
     if len(paragraphs) != len(view.dialogue.turns):
-        found = f"{len(paragraphs)} paragraphs"
-        raise BadRecord("E_LABEL", "data.dialogue", found, "one for each turn", view.dialogue.id)
+        count = f"{len(paragraphs)} paragraphs"
+        raise BadRecord("E_LABEL", "data.dialogue", count, "one for each turn", view.dialogue.id)
     return cast("list[str]", paragraphs)
 
 
@@ -104,11 +100,13 @@ def _read_annotation(
     if "id" in row and "id" in fields:
         key = f"{name_or_number(row['id'], 'id')}/{name_or_number(fields['id'], f'{path}.id')}"
     has_accepted = any("prediction" in str(result.get("origin")) for result in results)
+    author = fields.get("completed_by")
+    author = author.get("id", author.get("email")) if isinstance(author, dict) else author
     return make_annotation(
         "label-studio",
         view,
         key,
-        labeler=context.labeler(_labeler(fields.get("completed_by"), f"{path}.completed_by"), path),
+        labeler=context.labeler(name_or_number(author, f"{path}.completed_by"), path),
         kind="expert" if fields.get("ground_truth") is True else state.kind,
         codes=context.codes(data.get("codes"), "data.codes", (finding.code for finding in findings)),
         turn=turn,
@@ -117,12 +115,6 @@ def _read_annotation(
         seconds=seconds(fields.get("lead_time"), f"{path}.lead_time"),
         at=timestamp(fields.get("created_at"), f"{path}.created_at"),
     )
-
-
-def _labeler(value: object, path: str) -> str:
-    if isinstance(value, dict):
-        return name_or_number(value.get("id", value.get("email")), path)
-    return name_or_number(value, path)
 
 
 def _findings(
@@ -200,7 +192,7 @@ def _locate(offsets: Sequence[int], first: str, last: str, quote: object, path: 
 
 
 def _readings(paragraph: str, offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """What the offsets may mean, as code points of the paragraph, the likeliest first."""
+    """Returns the possible readings of the offsets as code points of the paragraph, the likeliest first."""
     with_feeds = with_line_feeds(paragraph)
     readings: tuple[Callable[[int], int], ...] = (
         lambda offset: from_utf16(paragraph, offset),
@@ -255,25 +247,29 @@ def _annotation_row(annotation: Annotation, item: ExportItem, name: str) -> Row:
 
 
 def _results(findings: Iterable[Finding], item: ExportItem, name: str, origin: str) -> list[Row]:
-    return [row for n, each in enumerate(findings) for row in _result(each, item, f"{name}-{n}", origin)]
+    positions = {turn.index: position for position, turn in enumerate(item.view.dialogue.turns)}
+    rows: list[Row] = []
+    for number, finding in enumerate(findings):
+        position, words = str(positions[finding.turn]), item.view.text(finding.turn)
+        start, end = item.view.span(finding)
+        region = {
+            "start": position,
+            "end": position,
+            "startOffset": to_utf16(words, start),
+            "endOffset": to_utf16(words, end),
+            "text": words[start:end],
+        }
+        tags = {"id": f"{name}-{number}", "to_name": PARAGRAPHS, "origin": origin}
+        labelled = {**region, "paragraphlabels": [finding.code]}
+        rows.append({**tags, "from_name": LABELS, "type": "paragraphlabels", "value": labelled})
+        if finding.reason.strip():
+            reason = {**region, "text": [finding.reason]}
+            rows.append({**tags, "from_name": REASON, "type": "textarea", "value": reason})
+    return rows
 
 
-def _result(finding: Finding, item: ExportItem, name: str, origin: str) -> Iterator[Row]:
-    position = next(n for n, turn in enumerate(item.view.dialogue.turns) if turn.index == finding.turn)
-    words = item.view.text(finding.turn)
-    start, end = item.view.span(finding)
-    region = {
-        "start": str(position),
-        "end": str(position),
-        "startOffset": to_utf16(words, start),
-        "endOffset": to_utf16(words, end),
-        "text": words[start:end],
-    }
-    tags = {"id": name, "to_name": PARAGRAPHS, "origin": origin}
-    labelled = {**region, "paragraphlabels": [finding.code]}
-    yield {**tags, "from_name": LABELS, "type": "paragraphlabels", "value": labelled}
-    if finding.reason.strip():
-        yield {**tags, "from_name": REASON, "type": "textarea", "value": {**region, "text": [finding.reason]}}
-
-
-FORMAT = LabelFormat("label-studio", "json", _matches, _read, _rows)
+FORMAT = LabelFormat(
+    "label-studio", "json",
+    lambda row: isinstance(row.get("data"), dict) and ("annotations" in row or "predictions" in row),
+    _read, _rows,
+)  # fmt: skip

@@ -3,10 +3,9 @@
 Imports stream: memory does not grow with the file, and the same files again add nothing. Each thousand
 records is a transaction, so a killed import is simply run again. Bad records of a log are rejected, up to the
 share that `read` allows. A label for an unknown dialogue, code or worker, and a second one by the same
-worker, is rejected and counted, also where the first came from another file, at the same moment, or from the
-console.
+worker, is rejected and counted, also if the first is from another file, a concurrent import, or the console.
 
-Exported are only the newest answers of people whose work counts, and the dialogues they are about. The
+Exports contain the newest answers that count (`iterate_counted`) and the dialogues they are about. The
 annotations of a dataset include the decisions of appeals. Annotations are masked as they are written.
 """
 
@@ -52,7 +51,7 @@ T = TypeVar("T")
 @dataclass
 class ImportCounts:
     """Number of records that were `new`, and that were in the store with the same content (`existing`); the
-    rejects, and what was left out, by reason."""
+    rejects, and the number of records left out, by reason."""
 
     new: int = 0
     existing: int = 0
@@ -205,7 +204,13 @@ def export_annotations(
         record_export(store, actor, project, masked=masked, what="annotations")
         annotations = iterate_counted(store, actor, project)
         if masked:
-            annotations = _mask_findings(store, annotations)
+            view = lru_cache(CACHED_VIEWS)(lambda name: store.read(partial(load_view, name=name)))
+            annotations = (
+                each.model_copy(update={"findings": view(each.dialogue_id).mask_findings(each.findings)})
+                if each.findings
+                else each
+                for each in annotations
+            )
         entry = write_lines(out, map(to_line, track(annotations, None, "exporting", "annotations")))
         manifest = {
             "kind": "annotations",
@@ -249,8 +254,8 @@ def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str
 
 
 def _read_store(store: Store, actor: str, project: str | None, config: DatasetConfig) -> DatasetBuilder:
-    """Read what a dataset is made of, all but the dialogues. The manifest gets the head of the audit log: of
-    which state of the store the dataset is.
+    """Read the sources of a dataset, all but the dialogues. The manifest gets the head of the audit log,
+    which identifies the state of the store.
 
     Raises:
         NotAllowed: the actor does not review.
@@ -326,12 +331,3 @@ def _appeal_decisions(store: Store, ids: Container[str]) -> Iterator[Annotation]
                 findings=disputed if appeal.state == "upheld" else (),
                 seen_verdict=True,
             )
-
-
-def _mask_findings(store: Store, annotations: Iterable[Annotation]) -> Iterator[Annotation]:
-    view = lru_cache(CACHED_VIEWS)(lambda name: store.read(partial(load_view, name=name)))
-    for annotation in annotations:
-        findings = (
-            view(annotation.dialogue_id).mask_findings(annotation.findings) if annotation.findings else ()
-        )
-        yield annotation.model_copy(update={"findings": findings})

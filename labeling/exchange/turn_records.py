@@ -131,10 +131,6 @@ def turn_parts(dialogues: Iterable[ExportItem]) -> Iterator[TurnPart]:
                 yield TurnPart(item, turn, codes, findings, annotation.seen_verdict, annotation)
 
 
-def _matches_doccano(row: Row) -> bool:
-    return "text" in row and ("Comments" in row or "entities" in row or isinstance(row.get("label"), list))
-
-
 def _read_doccano(row: Row, state: ReadState) -> ReadAnswers:
     turn = TurnRow.locate(row, row.get("text"), state, "")
     findings = list(turn.findings(row.get("label"), "label"))
@@ -160,14 +156,15 @@ def _rows_doccano(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
         yield row if part.annotation is None else {**row, "labeler": part.annotation.labeler}
 
 
-DOCCANO = LabelFormat("doccano", "jsonl", _matches_doccano, _read_doccano, _rows_doccano)
+DOCCANO = LabelFormat(
+    "doccano", "jsonl",
+    lambda row: "text" in row
+    and ("Comments" in row or "entities" in row or isinstance(row.get("label"), list)),
+    _read_doccano, _rows_doccano,
+)  # fmt: skip
 
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-
-
-def _matches_prodigy(row: Row) -> bool:
-    return "text" in row and bool({"_input_hash", "_task_hash", "_view_id"} & row.keys())
 
 
 def _read_prodigy(row: Row, state: ReadState) -> ReadAnswers:
@@ -227,17 +224,17 @@ def _tokens(words: str, edges: set[int]) -> list[Row]:
     ]
 
 
-PRODIGY = LabelFormat("prodigy", "jsonl", _matches_prodigy, _read_prodigy, _rows_prodigy)
+PRODIGY = LabelFormat(
+    "prodigy", "jsonl",
+    lambda row: "text" in row and bool({"_input_hash", "_task_hash", "_view_id"} & row.keys()),
+    _read_prodigy, _rows_prodigy,
+)  # fmt: skip
 
 
 QUESTION, FIELD, CHAT = "err", "reply", "chat"
 NAMESPACE = UUID("6c9d3b52-6f0e-4f7e-9a52-2a7a1d0c5c11")
 """Namespace of the UUIDs made of labelers' names."""
 _ROLES = {"customer": "user", "agent": "assistant", "bot": "assistant"}
-
-
-def _matches_argilla(row: Row) -> bool:
-    return isinstance(row.get("fields"), dict) and ("responses" in row or "suggestions" in row)
 
 
 def _read_argilla(row: Row, state: ReadState) -> ReadAnswers:
@@ -260,8 +257,8 @@ def _read_argilla(row: Row, state: ReadState) -> ReadAnswers:
         try:
             findings = [each for value in values for each in turn.findings(value, "responses.value")]
             codes = state.context.codes(data.get("codes"), "codes", (finding.code for finding in findings))
-            given = {"codes": codes, "findings": findings, "seen_verdict": seen}
-            yield turn.annotation("argilla", names.get(user, user), "responses.user_id", **given)
+            values_of_user = {"codes": codes, "findings": findings, "seen_verdict": seen}
+            yield turn.annotation("argilla", names.get(user, user), "responses.user_id", **values_of_user)
         except BadRecord as bad:
             yield bad
 
@@ -303,4 +300,8 @@ def _rows_argilla(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
         yield row
 
 
-ARGILLA = LabelFormat("argilla", "jsonl", _matches_argilla, _read_argilla, _rows_argilla)
+ARGILLA = LabelFormat(
+    "argilla", "jsonl",
+    lambda row: isinstance(row.get("fields"), dict) and ("responses" in row or "suggestions" in row),
+    _read_argilla, _rows_argilla,
+)  # fmt: skip

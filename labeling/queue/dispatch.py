@@ -2,9 +2,9 @@
 project.
 
 Reads the newest verdict of each dialogue that came in on the day, and on the days of the backlog before it.
-What was assigned before is read from the tasks themselves (their `why` has the day), so that the same plan
-twice adds nothing, and a second plan of the same day knows the budget that is left. Reads in pages, so that
-writers are not blocked; keeps one small candidate for each dialogue in memory.
+Earlier assignments are read from the tasks themselves (their `why` has the day), so that the same plan twice
+adds nothing, and a second plan of the same day uses the rest of the budget. Reads in pages, so that writers
+are not blocked; keeps one small candidate for each dialogue in memory.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from operator import attrgetter
 from pathlib import Path
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.records import Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.queue.routing import (
     WORK,
     Candidate,
-    Fate,
     ProjectCodes,
     ProjectKind,
+    Route,
     Routed,
     RoutingPolicy,
     Work,
@@ -33,7 +34,7 @@ from dialint.labeling.queue.routing import (
     make_candidates,
 )
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import iterate_verdicts, parse_verdict
+from dialint.labeling.store.dialogues import iterate_verdicts
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import NewTask
@@ -45,7 +46,7 @@ MARK = "routed"
 
 @dataclass(frozen=True)
 class RouteConfig:
-    """What is routed, and where."""
+    """Sources and target projects of a routing."""
 
     review: str
     """Review project, pre-labelled: a person confirms the findings."""
@@ -77,8 +78,8 @@ class DispatchResult:
     budget_minutes: float
 
     @property
-    def fates(self) -> Counter[Fate]:
-        return Counter(one.fate for one in self.routed)
+    def routes(self) -> Counter[Route]:
+        return Counter(one.route for one in self.routed)
 
     @property
     def accepted(self) -> int:
@@ -95,7 +96,7 @@ class DispatchResult:
 
 
 def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
-    """Plan the day and put its tasks into the two projects, each with what it asks about.
+    """Plan the day and add its tasks to the two projects, each for the codes that it asks about.
 
     Raises:
         StoreRefused: an unknown project.
@@ -127,20 +128,22 @@ def _load_codes(
     return review.codes, label.codes
 
 
-def _load_assigned(store: Store, config: RouteConfig, day: date) -> tuple[dict[Work, Fate], dict[Work, Fate]]:
-    """Fates assigned by an earlier plan of this day, and those of other tasks in the two projects."""
-    assigned: dict[Work, Fate] = {}
-    busy: dict[Work, Fate] = {}
+def _load_assigned(
+    store: Store, config: RouteConfig, day: date
+) -> tuple[dict[Work, Route], dict[Work, Route]]:
+    """Routes assigned by an earlier plan of this day, and those of other tasks in the two projects."""
+    assigned: dict[Work, Route] = {}
+    busy: dict[Work, Route] = {}
     projects: dict[ProjectKind, str] = {"review": config.review, "label": config.label}
     for kind, project in projects.items():
         for dialogue, why in iterate_reasons(store, project):
             mark, *words = why.split(maxsplit=3)
-            fate = words[1].rstrip(":") if mark == MARK and words[:1] == [day.isoformat()] else ""
-            if fate in WORK:
-                assigned[dialogue, kind] = fate
+            route = words[1].rstrip(":") if mark == MARK and words[:1] == [day.isoformat()] else ""
+            if route in WORK:
+                assigned[dialogue, kind] = route
             else:
                 busy[dialogue, kind] = "review"
-    return assigned, {work: fate for work, fate in busy.items() if work not in assigned}
+    return assigned, {work: route for work, route in busy.items() if work not in assigned}
 
 
 def _load_candidates(
@@ -149,7 +152,7 @@ def _load_candidates(
     policy: RoutingPolicy,
     project_codes: ProjectCodes,
     seed: int,
-    busy: Mapping[Work, Fate],
+    busy: Mapping[Work, Route],
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Candidates of the day, and of the backlog, by the newest verdict on each dialogue; none whose work is
     among `busy`."""
@@ -160,7 +163,8 @@ def _load_candidates(
     rows = iterate_verdicts(store, since_ms, start_ms + DAY_MS)
     for _, of_dialogue in groupby(rows, attrgetter("dialogue")):
         newest = max(of_dialogue, key=attrgetter("created_ms", "release"))
-        candidates = make_candidates(parse_verdict(newest.content), policy, project_codes, seed)
+        verdict = Verdict.model_validate_json(newest.content)
+        candidates = make_candidates(verdict, policy, project_codes, seed)
         into = fresh if newest.created_ms >= start_ms else late
         into += [one for one in candidates if one.find(busy) is None]
     return fresh, late
@@ -168,16 +172,16 @@ def _load_candidates(
 
 def _add_tasks(store: Store, actor: str, config: RouteConfig, day: date, routed: list[Routed]) -> int:
     added = 0
-    for project, fates in ((config.review, ("review",)), (config.label, ("crowd", "audit"))):
+    for project, routes in ((config.review, ("review",)), (config.label, ("crowd", "audit"))):
         new = [
             NewTask(
                 dialogue=one.dialogue,
                 priority=one.priority,
                 inclusion_probability=one.inclusion_probability,
-                why=f"{MARK} {day.isoformat()} {one.fate}: {one.reason}",
+                why=f"{MARK} {day.isoformat()} {one.route}: {one.reason}",
             )
             for one in routed
-            if one.fate in fates
+            if one.route in routes
         ]
         added += add_all(store, actor, project, new)
     return added

@@ -1,12 +1,12 @@
-"""A day's routing plan: the value of reviewing each verdict, and one fate for each within the day's budget.
+"""A day's routing plan: the value of reviewing each verdict, and one route for each within the day's budget.
 
 The policy is data, a YAML file of the team whose fields all have defaults: thresholds, the cost of an error,
 the minutes of a review, the budget of a day.
 
 The audit comes first, from its reserved share: unflagged dialogues sampled at random, each with its inclusion
-probability, so that what the release misses can be estimated. The rest goes by priority (expected value for
-each minute), the highest first; what does not fit waits. Planning again with what the first plan assigned
-assigns nothing more. Pure: `dispatch` reads and writes the store.
+probability, so that the errors that the release misses can be estimated. The rest is planned by priority
+(expected value for each minute), the highest first; work that does not fit waits. Planning again after the
+first plan assigns nothing more. Pure: `dispatch` reads and writes the store.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class AcceptUnseen(Record):
 
 
 class RoutingPolicy(Record):
-    """When people review.
+    """Thresholds and budgets for reviews by people.
 
     A finding of S3 or S4 with probability `accept_at` or above is accepted unseen; 1 accepts none. One of S1
     or S2 is accepted unseen only with a permission for its code and severity in `accept_unseen`. Any other at
@@ -86,7 +86,7 @@ class RoutingPolicy(Record):
     minutes: MinutesPerItem = MinutesPerItem()
 
     def accepts(self, finding: Finding) -> bool:
-        """Whether a finding is accepted without a review."""
+        """Returns whether a finding is accepted without a review."""
         if finding.severity not in SERIOUS:
             return self.accept_at < 1.0 and finding.probability >= self.accept_at
         return any(
@@ -120,13 +120,13 @@ def load_routing_policy(path: Path | None = None) -> RoutingPolicy:
 
 Kind = Literal["review", "crowd"]
 ProjectKind = Literal["review", "label"]
-Fate = Literal["clean", "accept", "unasked", "review", "crowd", "audit", "later"]
+Route = Literal["clean", "accept", "unasked", "review", "crowd", "audit", "later"]
 Work = tuple[str, ProjectKind]
-"""A dialogue, and the project in which somebody works on it."""
+"""A dialogue, and the project of the work on it."""
 
 
-def project_of(fate: Fate | None) -> ProjectKind:
-    return "review" if fate == "review" else "label"
+def project_of(route: Route | None) -> ProjectKind:
+    return "review" if route == "review" else "label"
 
 
 MAX_IN_REASON = 3
@@ -146,12 +146,12 @@ class ProjectCodes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Work on a dialogue to route: `wanted` is who should do it, none if nobody needs to.
+    """Work on a dialogue to route: `wanted` is the kind of the work, none if there is none.
 
-    `value` is the sum of probability x severity weight over what is uncertain, in minor errors; `flagged`
-    says whether the release reported a finding or failed, which excludes it from the audit; `accepted` counts
-    the findings that the policy accepts unseen, `unasked` are the codes of findings that no project asks
-    about. `has_own_codes` says whether some of it is of codes that the other project does not ask about.
+    `value` is the sum of probability x severity weight over the uncertain turns and codes, in minor errors;
+    `flagged` says whether the release reported a finding or failed, which excludes it from the audit;
+    `accepted` counts the findings that the policy accepts unseen, `unasked` are the codes of findings that no
+    project asks about. `has_own_codes`: some of the codes are not asked about by the other project.
     `random_number` is the dialogue's permanent random number in [0, 1).
     """
 
@@ -171,20 +171,20 @@ class Candidate:
         """Expected value for each minute of work."""
         return self.value / self.minutes
 
-    def find(self, work: Mapping[Work, Fate]) -> Fate | None:
-        """The fate of this work, if it is assigned: the same dialogue in the same project, or in the other
+    def find(self, work: Mapping[Work, Route]) -> Route | None:
+        """The route of this work, if it is assigned: the same dialogue in the same project, or in the other
         one if that asks about all of it."""
         projects: tuple[ProjectKind, ...] = ("review", "label")
         own = project_of(self.wanted)
-        fates = [
+        routes = [
             work.get((self.dialogue, each)) for each in projects if each == own or not self.has_own_codes
         ]
-        return next((fate for fate in fates if fate), None)
+        return next((route for route in routes if route), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """One turn and code that somebody should review, and the value of the review."""
+    """One turn and code that needs a review, and the value of the review."""
 
     code: str
     turn: int
@@ -195,9 +195,9 @@ class Uncertainty:
 def make_candidates(
     verdict: Verdict, policy: RoutingPolicy, project_codes: ProjectCodes, seed: int
 ) -> list[Candidate]:
-    """The candidates of a verdict, one for each project that has work on it, or one without work. What the
-    review project asks about is reviewed if it is probable enough or nobody else is asked about it; the rest
-    goes to the crowd. Findings of codes that no project asks about are listed in `unasked`."""
+    """The candidates of a verdict, one for each project that has work on it, or one without work. Codes of
+    the review project are reviewed if one is probable enough or not among the label project's; the rest goes
+    to the crowd. Findings of codes that no project asks about are listed in `unasked`."""
     minutes, severities = policy.minutes, project_codes.severities
     best = _most_probable(verdict, severities)
     unread = 0.0  # the share of turns that are not covered, or about which the judge gave no usable answer
@@ -305,24 +305,24 @@ def _summarise(uncertain: list[Uncertainty]) -> str:
     return ", ".join(parts) + (f" and {more} more" if more else "")
 
 
-WORK: tuple[Fate, ...] = ("review", "crowd", "audit")
+WORK: tuple[Route, ...] = ("review", "crowd", "audit")
 """Fates that cost people's time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """The fate of one dialogue, or of the work on it for one of two projects, with its reason.
+    """The route of one dialogue, or of the work on it for one of two projects, with its reason.
 
     clean: no findings, no work. accept: the findings are accepted unseen, as the policy permits. unasked: the
     findings are of codes that the projects do not ask about. review: a person confirms the findings. crowd:
     people answer blind. audit: sampled from the unflagged with `inclusion_probability`. later: needs work,
     but does not fit into the budget. `priority` is expected value a minute; that of an audit is taken from a
-    random crowd task. `accepted` counts the findings accepted unseen, `unasked` are the codes that nobody is
-    asked about.
+    random crowd task. `accepted` counts the findings accepted unseen, `unasked` are the codes that no project
+    asks about.
     """
 
     dialogue: str
-    fate: Fate
+    route: Route
     minutes: float
     value: float
     priority: float
@@ -336,38 +336,38 @@ def allocate_day(
     fresh: Sequence[Candidate],
     late: Sequence[Candidate],
     policy: RoutingPolicy,
-    assigned: Mapping[Work, Fate],
+    assigned: Mapping[Work, Route],
 ) -> list[Routed]:
-    """Plan the fate of every candidate, `fresh` ones of the day, then `late` ones of the backlog.
+    """Plan the route of every candidate, `fresh` ones of the day, then `late` ones of the backlog.
 
-    What is left over from days before is never audited: its day had its audit. `assigned` is the work that
-    was assigned today already; it stays and counts against the budget. The rest of the budget is assigned by
-    priority; a shorter task may fit where a longer one does not.
+    The backlog is never audited: its day had its audit. `assigned` is the work that was assigned today
+    already; it stays and counts against the budget. The rest of the budget is assigned by priority; a shorter
+    task may fit where a longer one does not.
     """
     everything = [*fresh, *late]
     minutes = policy.minutes
-    costs: dict[Fate, float] = {"review": minutes.review, "crowd": minutes.crowd, "audit": minutes.audit}
+    costs: dict[Route, float] = {"review": minutes.review, "crowd": minutes.crowd, "audit": minutes.audit}
     n_unflagged, reserved = sum(not one.flagged for one in fresh), policy.audit_share * policy.budget_minutes
     rate = min(1.0, reserved / (minutes.audit * n_unflagged)) if n_unflagged else 0.0
-    fates: dict[Work, Fate] = {
+    routes: dict[Work, Route] = {
         (one.dialogue, "label"): "audit" for one in fresh if not one.flagged and one.random_number < rate
     }
-    fates.update(assigned)
-    left = policy.budget_minutes - sum(costs.get(fate, 0.0) for fate in fates.values())
-    waiting = [one for one in everything if one.wanted and one.find(fates) is None]
+    routes.update(assigned)
+    left = policy.budget_minutes - sum(costs.get(route, 0.0) for route in routes.values())
+    waiting = [one for one in everything if one.wanted and one.find(routes) is None]
     for one in sorted(waiting, key=lambda one: (-one.priority, one.random_number, one.dialogue)):
         if one.wanted and one.minutes <= left:
-            fates[one.dialogue, project_of(one.wanted)] = one.wanted
+            routes[one.dialogue, project_of(one.wanted)] = one.wanted
             left -= one.minutes
-    crowd_priorities = sorted(one.priority for one in everything if one.find(fates) == "crowd")
+    crowd_priorities = sorted(one.priority for one in everything if one.find(routes) == "crowd")
     routed = []
     for one in everything:
-        fate = one.find(fates)
-        if fate is None:
-            rest: Fate = "accept" if one.accepted else "clean"
-            fate = "later" if one.wanted else "unasked" if one.unasked else rest
+        route = one.find(routes)
+        if route is None:
+            rest: Route = "accept" if one.accepted else "clean"
+            route = "later" if one.wanted else "unasked" if one.unasked else rest
         priority, reason = one.priority, one.reason
-        if fate == "audit":
+        if route == "audit":
             # the priority of a random crowd task: a labeler must not recognise an audit by when it comes
             priority = min(one.random_number / rate, 1.0) if rate else 0.0
             if crowd_priorities:
@@ -376,13 +376,13 @@ def allocate_day(
         routed.append(
             Routed(
                 dialogue=one.dialogue,
-                fate=fate,
-                minutes=costs.get(fate, 0.0),
+                route=route,
+                minutes=costs.get(route, 0.0),
                 value=one.value,
                 priority=priority,
                 reason=reason,
-                inclusion_probability=rate if fate == "audit" else None,
-                accepted=one.accepted if fate == "accept" else 0,
+                inclusion_probability=rate if route == "audit" else None,
+                accepted=one.accepted if route == "accept" else 0,
                 unasked=one.unasked,
             )
         )

@@ -110,7 +110,7 @@ def sample_stratified(strata: Sequence[Hashable], n: int, generator: np.random.G
 
 
 def allocation(sizes: Counter[Hashable], n: int) -> dict[Hashable, int]:
-    """How many of `n` each stratum gets: one, then by largest remainder, never more than its size.
+    """Divide `n` among strata: one each, the rest by largest remainder, never more than a stratum's size.
 
     Raises:
         ConfigError: fewer are requested than there are strata, so that some could not be selected, or more
@@ -150,7 +150,7 @@ Stratum = Literal["agent", "team", "channel"]
 
 @dataclass(frozen=True)
 class SamplingConfig:
-    """How tasks are sampled."""
+    """Options of a sample of tasks."""
 
     project: str
     """The project that gets the tasks."""

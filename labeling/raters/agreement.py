@@ -1,12 +1,12 @@
 """Agreement among people: on labels, with all others together (the human ceiling), and on marked spans; and
-whether a model may stand in for one of them.
+the test whether a model may replace one of them.
 
 On labels: Krippendorff's alpha (nominal), Fleiss' kappa, specific agreement. A task with
 fewer than two answers is left out. Where only one label occurs, expected agreement is 1 and a kappa or alpha
 is not defined: NaN, not 1.
 
-The human ceiling is how often one person gives the answer of the others taken together. By this measure a
-model that agrees with people as often as they agree with each other is indistinguishable from a person; it
+The human ceiling is the share of one person's answers that are the plurality of the others'. By this measure
+a model that agrees with people as often as they agree with each other is indistinguishable from a person; it
 need not be as good as all of them together.
 
 On spans: soft F1 between people, which compares positions and does not read the text.
@@ -40,7 +40,7 @@ from dialint.labeling.aggregation.dialogue_answers import Span
 
 SHARE = (0.0, 1.0)
 MIN_TASKS, MIN_DIALOGUES, MIN_LABELERS = 30, 10, 3
-"""What a person must have answered to be compared with a model, and how many such people a code needs."""
+"""Least tasks and dialogues of a person who is compared with a model, and least such people of a code."""
 NO_YES = (("no", "yes"), ("false", "true"), ("0", "1"))
 LEVEL = 0.05
 """False discovery rate of the comparisons with a model."""
@@ -145,9 +145,9 @@ def _others(answers: Answers) -> Floats:
 
 
 def leave_one_out_agreement(answers: Answers, labels: Indices | None = None) -> Floats:
-    """For each answer, shape (answers,), 1 if it is the plurality of the task's other answers; a share
-    if several labels lead, one over how many; NaN without others. With `labels`, shape (answers,), these are
-    compared with the same others in place of the answer."""
+    """For each answer, shape (answers,), 1 if it is the plurality of the task's other answers; 1 / n if n
+    labels lead; NaN without others. With `labels`, shape (answers,), these are compared with the same others
+    in place of the answer."""
     others = _others(answers)
     top = others.max(axis=1)
     leads = others == top[:, None]
@@ -164,7 +164,7 @@ def human_ceiling(answers: Answers, rounds: int = ROUNDS) -> Estimate:
 
 @dataclass(frozen=True)
 class LabelerTest:
-    """How a model compares with one person on `tasks` of `dialogues`: `advantage` is the share of tasks on
+    """Comparison of a model with one person on `tasks` of `dialogues`: `advantage` is the share of tasks on
     which it agrees with the others at least as well as the person does, `p_value` that of a person who is
     better by epsilon or more; NaN where the tasks or dialogues are too few."""
 
@@ -193,12 +193,12 @@ def compare_with_model(
 ) -> Alternative | None:
     """Compare a model with the people of a table. Its answer is the most probable label of `model`, shape
     (tasks, labels), of which rows of NaN are none; returns None if no row has any."""
-    asked: Bools = np.asarray(~np.isnan(model).any(axis=1))
-    if not asked.any():
+    has_model: Bools = np.asarray(~np.isnan(model).any(axis=1))
+    if not has_model.any():
         return None
-    given = np.where(asked, np.nan_to_num(model).argmax(axis=1), -1).astype(np.int32)
-    answers, dialogues = answers.where(asked[answers.task]), answers.dialogues
-    own, instead = (leave_one_out_agreement(answers, labels) for labels in (None, given[answers.task]))
+    model_labels = np.where(has_model, np.nan_to_num(model).argmax(axis=1), -1).astype(np.int32)
+    answers, dialogues = answers.where(has_model[answers.task]), answers.dialogues
+    own, instead = (leave_one_out_agreement(answers, labels) for labels in (None, model_labels[answers.task]))
     agreed = np.nan_to_num(np.column_stack([own, instead, ~np.isnan(own)]))
     rows = _sum_rows(agreed, dialogues[answers.task])
     people = bootstrap_estimate(rows[:, [0, 2]], _share, rounds, limits=SHARE)
@@ -211,25 +211,25 @@ def compare_with_model(
 
     votes, agreement, refused = answers.votes(), dict[str, Estimate](), tuple[str, ...]()
     for label, name in enumerate(answers.labels):
-        says, n_label = given == label, votes[:, label]
-        with_model = np.column_stack([2 * says * n_label, says * votes.sum(axis=1) + n_label])
+        is_label, n_label = model_labels == label, votes[:, label]
+        with_model = np.column_stack([2 * is_label * n_label, is_label * votes.sum(axis=1) + n_label])
         rows = _sum_rows(np.hstack([with_model, _pairs_with(votes, label)]), dialogues)
         agreement[name] = bootstrap_estimate(rows[:, :2], _share, rounds, limits=SHARE)
         if bootstrap_estimate(rows, below, rounds, limits=(-1.0, 1.0)).high < 0:
             refused += (name,)
-    tests = _test_labelers(answers, given, epsilon)
+    tests = _test_labelers(answers, model_labels, epsilon)
     return Alternative(people, instead_of, difference, agreement, refused, tests)
 
 
-def _test_labelers(answers: Answers, given: Indices, epsilon: float) -> dict[str, LabelerTest]:
-    """The test of each person who has tasks that others answered; `given` has the model's labels."""
+def _test_labelers(answers: Answers, model_labels: Indices, epsilon: float) -> dict[str, LabelerTest]:
+    """The test of each person who has tasks that others answered; `model_labels` has shape (tasks,)."""
     others, row = _others(answers), np.arange(len(answers))
     n_others = others.sum(axis=1)
     compared = n_others > 0
     if tuple(map(str.casefold, answers.labels)) in NO_YES:
-        compared &= (others[:, 1] > 0) | (answers.label == 1) | (given[answers.task] == 1)
+        compared &= (others[:, 1] > 0) | (answers.label == 1) | (model_labels[answers.task] == 1)
     # the signs of differences, without rounding: numbers of the others who agree
-    worse = np.sign(others[row, answers.label] - others[row, given[answers.task]])[compared]
+    worse = np.sign(others[row, answers.label] - others[row, model_labels[answers.task]])[compared]
     worker, dialogue = answers.worker[compared], answers.dialogues[answers.task][compared]
     tests = {}
     for index in np.unique(worker):
@@ -250,7 +250,7 @@ def _test_labelers(answers: Answers, given: Indices, epsilon: float) -> dict[str
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a model may stand in for a labeler: it `won` the comparison with so many of the people who were
+    """Outcome of the test that a model may replace a labeler: it `won` against so many of the people who were
     `tested`, with a mean `advantage`, NaN without any."""
 
     may_stand_in: Literal["yes", "no", "not enough data"]

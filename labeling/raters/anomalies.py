@@ -1,10 +1,10 @@
-"""All anomaly flags of a crowd, from its answers only: reasons to review the work of a person or of a group.
+"""Anomaly flags of a crowd, from its answers only: reasons to review the work of a person or of a group.
 
 A flag is a suspicion and not a proof, and is worded so: it leads to a control task or a conversation, and a
 person decides. The flag "second school" is about the instructions, not about its workers.
 
-Response times: an answer in less time than its words can be read in needs no comparison. For the others the
-logarithm of the seconds is used, less what the length of the item explains. A *fast* answer is below the
+Response times: an answer faster than its words can be read needs no comparison. For the others the logarithm
+of the seconds is regressed on the length of the item. A *fast* answer is below the
 0.1 % quantile by the robust spread of honest people: between people (their medians) and within one person,
 both by median absolute deviations, so that up to half of the crowd may cheat. People have heavier tails than
 a normal distribution, so a labeler is tested against one fast answer in a hundred, by a binomial tail: few
@@ -36,7 +36,7 @@ FAST_SHARE = 0.01
 MAD_SCALE = 1.4826
 """From a median absolute deviation to a standard deviation of a normal curve."""
 MIN_ANSWERS = 5
-"""Timed answers of a labeler whose median is used to estimate what is normal."""
+"""Least timed answers of a labeler whose median is used to estimate the distribution of honest people."""
 MIN_LABELERS = 5
 BINS = 20
 CHARACTERS_PER_WORD = 6.0
@@ -50,11 +50,11 @@ equals the fastest reader would be flagged otherwise."""
 
 @dataclass(frozen=True)
 class ResponseTimes:
-    """Figures of each worker, shape (workers,): `n` timed answers, how many of them are `fast`, `median`
+    """Figures of each worker, shape (workers,): the number `n` of timed answers and of `fast` ones, `median`
     seconds (NaN without any) and the `p_value` of so many fast ones, 1 where too few people are timed to
-    estimate what is normal. `slope` is the exponent with which seconds grow with the length. `unread` counts
-    the answers in less time than anybody can read in; `unread_p_value` is the probability of so many if one
-    in ten may be, for which nobody is needed to compare with."""
+    compare with. `slope` is the exponent with which seconds grow with the length. `unread` counts the answers
+    faster than reading; `unread_p_value` is the probability of so many if one in ten may be, without any
+    comparison."""
 
     n: Floats
     fast: Floats
@@ -68,8 +68,8 @@ class ResponseTimes:
 def measure_response_times(
     answers: Answers, sizes: Floats | None = None, to_read: Floats | None = None
 ) -> ResponseTimes:
-    """Measure how fast each worker is. `sizes`, shape (tasks,), is the number of characters to read,
-    `to_read`, shape (answers,), how many of them the worker had not read before; by default all.
+    """Measure the response times of each worker. `sizes`, shape (tasks,), is the number of characters to
+    read, `to_read`, shape (answers,), that of those which the worker had not read before; by default all.
 
     Answers without seconds, or with 0 seconds, do not count.
     """
@@ -161,7 +161,7 @@ class Flag:
 
     @property
     def personal(self) -> bool:
-        """Whether it is about its workers; a second school is about the instructions."""
+        """True if it is about its workers; a second school is about the instructions."""
         return self.kind != "second school"
 
 

@@ -10,8 +10,8 @@ more than expected on right answers only know the same things, and are not flagg
 The tail of a sum of unequal Bernoulli variables is bounded by that of equal ones, so a binomial tail errs on
 the side of the innocent (Hoeffding 1956, theorem 4); a misfit that is common to all pairs is estimated from
 the pairs themselves and removed (`_calibrate`). Which form of the fit is right is unknown. If all items are
-taken to be equally clear, those who are misled by the same hard ones look like colluders; if items may
-differ, so do the two best among careless people (a simulated crowd of seven, 2026-11-22). Only what neither
+assumed to be equally clear, people misled by the same hard ones look like colluders; if items may differ, so
+do the two best among careless people (a simulated crowd of seven, 2026-11-22). Only agreement that neither
 form explains counts (`combine_fits`).
 
 Two tests make groups out of pairs, and the results of both are joined. Pairs alone, at a controlled false
@@ -209,9 +209,8 @@ class ColludingGroup:
 
 
 def find_groups(pairs: WorkerPairs, codes: Sequence[LeaveOneOut], rate: float = 0.01) -> list[ColludingGroup]:
-    """Find groups that agree more than expected, on wrong answers as well, most certain first; nobody is in
-    two. `rate` bounds the share of false pairs among the selected pairs, and the probability of any false
-    set."""
+    """Find disjoint groups that agree more than expected, on wrong answers as well, most certain first.
+    `rate` bounds the share of false pairs among the selected pairs, and the probability of any false set."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -236,7 +235,7 @@ def find_groups(pairs: WorkerPairs, codes: Sequence[LeaveOneOut], rate: float = 
 
 
 class _Search:
-    """The pairs as symmetric sparse tables, and what a set of workers amounts to."""
+    """The pairs as symmetric sparse tables, and the evidence against sets of workers."""
 
     def __init__(self, pairs: WorkerPairs, codes: Sequence[LeaveOneOut], n_workers: int) -> None:
         from scipy.sparse import csr_array
@@ -274,7 +273,7 @@ class _Search:
         return sets
 
     def _grow(self, seed: tuple[int, int], available: NDArray[np.bool_]) -> tuple[int, ...]:
-        """The set that grows from a pair by whoever adds most, as long as somebody adds anything."""
+        """Grow a set from a pair, each time by the worker who lowers the p-value most, while one does."""
         workers = list(seed)
         within = np.array([table[[seed[0]], [seed[1]]][0] for table in self.tables[:3]], float)
         links = np.stack([table[workers].sum(axis=0) for table in self.tables[:3]])  # (3, workers)

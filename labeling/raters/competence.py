@@ -1,7 +1,7 @@
-"""Competence: whether a person's answers depend on the item at all, judged by the others' answers.
+"""Competence: the dependence of a person's answers on the item, judged by the others' answers.
 
-Accuracy does not show it. Where errors are rare, somebody who always says no is right nearly always; with two
-labels random answers are right half of the time. What matters is whether the answers *move with the items*: a
+Accuracy does not show it. Where errors are rare, a person who always says no is right nearly always; with two
+labels random answers are right half of the time. The question is whether the answers *move with the items*: a
 person's answers are regressed on the expected answers of an average person, by the other answers. The slope
 is 1 for an average person, 0 for one who answers without knowledge of the item, in whatever shares, and below
 0 for one who mistakes the labels for each other. Without knowledge a person's answers could be permuted over
@@ -30,7 +30,7 @@ from dialint.labeling.aggregation.joint_items import Form
 from dialint.labeling.aggregation.posterior import softmax
 
 STRENGTH = 3.0
-"""How strongly a worker's own table is shrunk towards the pool, in answers: shrunk strongly, a worker who
+"""Strength of the shrinkage of a worker's table towards the pool, in answers: shrunk strongly, a worker who
 always gives the same answer is improbable each time, and two of them look like colluders (dbdc3 at 12 answers
 an item, 2026-11-22: at 100 answers 60 people, at 3 nobody)."""
 BLOCK_ROWS = 1 << 17
@@ -88,7 +88,7 @@ class LeaveOneOut:
 
 
 def leave_one_out(answers: Answers, form: Form) -> LeaveOneOut:
-    """Fit the joint model, with items of this form, and keep what is needed to remove answers from it."""
+    """Fit the joint model, with items of this form, and store the log probabilities of every answer."""
     fit = fit_joint(answers, None, form, strength=STRENGTH)
     pairs, parts = fit.pairs, []
     for _, _, dense in worker_blocks(pairs, fit.counts):
@@ -103,7 +103,7 @@ ROUNDS = 100
 FIRST_SPREAD, MIN_SPREAD = 0.3, 0.1
 """Standard deviation of the slopes of people who know something: initial value, and lower bound."""
 PRIOR_SHARE, PRIOR_PEOPLE = 0.1, 4.0
-"""Prior share of people without knowledge, and the number of people it is worth."""
+"""Prior share of people without knowledge, and its weight in people."""
 
 
 @dataclass(frozen=True)

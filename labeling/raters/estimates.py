@@ -1,4 +1,4 @@
-"""Figures with 95 % intervals, none where there are too few answers to give one; tests of suspicions."""
+"""Figures with 95 % intervals, none where there are too few answers; the binomial tail."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dialint.detector.statistics import wilson_interval
 from dialint.labeling.aggregation.answers import Floats
 
 WIDEST = 0.5
-"""Widest 95 % interval, on a scale from 0 to 1, with which a figure is given."""
+"""Widest 95 % interval of a figure, on a scale from 0 to 1."""
 LEAST = 5
-"""Answers from which a median or a mean difference is given."""
+"""Least number of answers of a median or a mean difference."""
 
 
 @dataclass(frozen=True)

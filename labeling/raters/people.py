@@ -1,10 +1,10 @@
-"""The people who answer: their work, quality by code, speed, competence, suspicions.
+"""The work of labelers: quality by code, speed, competence, suspicions.
 
 Accuracy is measured on gold; everywhere else, agreement with the posterior of the others, which is not the
 same: a person may be right alone. Bias is the share of yes less the share of yes of the others on the same
-questions, so that nobody counts as lenient for having got the clean dialogues. Each figure has its interval,
-or is left out where there are too few answers for one. Reads a stream of annotations once, oldest first, and
-keeps no dialogue text. Decides nothing about anybody.
+questions, so that a labeler of clean dialogues does not count as lenient. Each figure has its interval, or is
+left out where there are too few answers for one. Reads a stream of annotations once, oldest first, and keeps
+no dialogue text.
 """
 
 from __future__ import annotations
@@ -39,18 +39,16 @@ from dialint.labeling.store.gold import list_gold
 from dialint.labeling.store.stored_annotations import iterate_counted
 
 Gold = Mapping[tuple[str, int, str], bool]
-"""By dialogue, turn and code: whether the error is there."""
-
-
+"""Presence of an error by dialogue, turn and code."""
 Item = tuple[str, int]
-"""What was read for an answer: a dialogue up to a turn, or -1 for the whole of it."""
+"""The part of a dialogue that was read for an answer: up to a turn, or -1 for the whole."""
 
 
 @dataclass
 class LabelerWork:
-    """The work of one labeler: annotations by kind, and those made with the verdict in view. Of each timed
-    annotation what was read, the seconds, and how many characters of it had not been read before; of each
-    dialogue how many have been (`read`)."""
+    """The work of one labeler: the number of annotations by kind, and of those made with the verdict in view;
+    item, seconds, and number of characters not read before of each `timed` annotation; and the number of
+    characters `read` of each dialogue."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     seen_verdict: int = 0
@@ -59,11 +57,11 @@ class LabelerWork:
 
     @property
     def seconds(self) -> list[float]:
-        """Of the timed annotations."""
+        """The seconds of the timed annotations."""
         return [seconds for _, seconds, _ in self.timed]
 
     def reading_speed(self) -> Speed:
-        """Words a minute, of what had not been read before."""
+        """Returns the words a minute, of text not read before."""
         n_words = ((size / CHARACTERS_PER_WORD, seconds) for _, seconds, size in self.timed if size)
         return quartiles([n / (seconds / 60) for n, seconds in n_words])
 
@@ -79,8 +77,8 @@ class Workload:
 
     def crowd(self) -> tuple[dict[str, Answers], Answers, Floats, Floats]:
         """The arguments of `anomalies.find_anomalies`: the answers to each code; all timed annotations as a
-        table of one label; how many characters there are to read for each of its tasks, shape (tasks,); and
-        how many of them the worker had not read before, shape (answers,)."""
+        table of one label; the number of characters to read for each of its tasks, shape (tasks,), and that
+        of those not read before by the worker, shape (answers,)."""
         task_of = {item: task for task, item in enumerate(self.sizes)}
         rows = [
             (task_of[item], self.answers.workers[name], seconds, n_unread)
@@ -126,7 +124,8 @@ def measure_workload(
 class Quality:
     """The quality of one labeler (or of all) in one code or in all. `accuracy`, `sensitivity` and
     `specificity` are measured on gold; `agreement` is the mean probability of the answers by the posterior of
-    the others; `bias` is above 0 for whoever says yes more often than the others on the same questions."""
+    the others; `bias` is above 0 for a labeler with a larger share of yes than the others on the same
+    questions."""
 
     answers: int
     yes: int
@@ -139,10 +138,10 @@ class Quality:
 
 @dataclass(frozen=True)
 class Labeler:
-    """One person. `share_of_work` is of all answers, `minutes` of all timed annotations. `competence` is how
-    far the answers move with the items: 1 as an average person's, 0 without knowledge of them; its interval
-    is 1.96 times the standard error that answers without knowledge have. `reading` are words a minute, of
-    what had not been read before."""
+    """One person. `share_of_work` is of all answers, `minutes` of all timed annotations. `competence` is the
+    slope of the answers on the items: 1 of an average person, 0 without knowledge of them; its interval is
+    1.96 times the standard error under no knowledge. `reading` is the speed in words a minute, of text not
+    read before."""
 
     name: str
     kinds: dict[str, int]
@@ -159,8 +158,8 @@ class Labeler:
 
 @dataclass(frozen=True)
 class CrowdQuality:
-    """Everybody, most work first; every code over all labelers; every flag; the number of annotations and of
-    known answers that the figures are from."""
+    """All labelers, most work first; every code over all labelers; every flag; the number of annotations and
+    of gold answers."""
 
     labelers: tuple[Labeler, ...]
     codes: dict[str, Quality]
@@ -271,7 +270,7 @@ and code (2026-11-26)."""
 
 @dataclass(frozen=True)
 class People:
-    """The quality of everybody's work, and how many older annotations are left out."""
+    """The quality of all labelers' work, and the number of older annotations that are left out."""
 
     quality: CrowdQuality
     left_out: int
@@ -280,8 +279,7 @@ class People:
 def load_annotations(
     store: Store, actor: str, project: str | None
 ) -> tuple[Iterator[Annotation], StoredDialogues, Gold]:
-    """The annotations of a project or of the whole store, the dialogues, and gold, without gold in doubt:
-    what good labelers contradict measures nobody.
+    """The annotations of a project or of the whole store, the dialogues, and gold, without gold in doubt.
 
     Raises:
         NotAllowed: the actor does not decide.

@@ -1,17 +1,16 @@
-"""Stages ``dialint label agreement``, ``watch`` and ``quality``: figures of the people who gave the answers.
+"""Stages ``dialint label agreement``, ``watch`` and ``quality``: figures of labelers.
 
 Each reads a file, or the answers in a store; with ``--out`` it writes all figures as one JSON file, which is
 complete or not there. Where answers are too few for a figure, it is left out.
 
 ``agreement`` computes for each code: Krippendorff's alpha, Fleiss' kappa, specific agreement of each label,
-the leave-one-out human ceiling and, from a store, how far marked evidence agrees (soft F1), with intervals by
-dialogue; beside them, whether the model may stand in for a labeler; who is right it does not measure.
-``watch`` says who answers without reading, too fast, or from a shared sheet. A flag is a reason for a review,
-not a verdict; it excludes nobody's answers from anything. ``quality`` compares our annotations with gold and
-with the other people.
+the leave-one-out human ceiling and, from a store, the agreement of marked evidence (soft F1), with intervals
+by dialogue; beside them, whether the model may replace a labeler. It does not measure who is right. ``watch``
+flags labelers who answer without reading, too fast, or from a shared sheet. A flag is a reason for a review;
+it excludes no answers. ``quality`` compares our annotations with gold and with the other people.
 
 Control tasks are included where work is measured, since they measure it best; agreement is measured without
-them, whose items are selected to be clear.
+them, as their items are selected to be clear.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ Report = dict[str, Any]
 @Parameter(name="*")
 @dataclass(frozen=True)
 class AgreementConfig:
-    """Whose agreement is measured, and in which detail."""
+    """Sources and options of an agreement report."""
 
     annotations: Path | None = None
     """Crowd table with columns task, worker, label and, if it has it, code. Without it the answers in the
@@ -95,7 +94,7 @@ class AgreementConfig:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class WatchConfig:
-    """Whose answers are checked."""
+    """Sources of the anomaly flags."""
 
     annotations: Path | None = None
     """Crowd table with columns task, worker, label and, if it has them, code and seconds. Without it the
@@ -109,7 +108,7 @@ class WatchConfig:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class QualityConfig:
-    """Whose work is measured, and what it is compared with."""
+    """Sources of a quality report."""
 
     annotations: Path | None = None
     """Our annotations (.jsonl), as dialint import labels writes them. Without them the answers in the
@@ -246,7 +245,7 @@ def _agreement_figures(answers: Answers, spans: Spans | None, rounds: int) -> di
 
 
 def _to_json(figures: Any) -> Any:
-    """A dataclass of figures, or a part of one, for JSON, none for what is not a number."""
+    """Convert a dataclass of figures, or a part of one, for JSON; NaN becomes None."""
     if is_dataclass(figures) and not isinstance(figures, type):
         return _to_json(asdict(figures))
     if isinstance(figures, Mapping):
@@ -381,7 +380,7 @@ def code_rows(report: Report) -> list[list[str]]:
 
 
 def _format_figure(value: Mapping[str, Any]) -> str:
-    """A figure above its interval, or that the answers are not enough for one."""
+    """Format a figure above its interval, or a note that the answers are too few."""
     if value["value"] is None:
         return "not enough" if value["n"] else "-"
     return f"{value['value']:.2f}\n{value['low']:.2f} to {value['high']:.2f}"

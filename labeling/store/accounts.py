@@ -1,6 +1,6 @@
 """Accounts: roles, skills and status; bans.
 
-A password that an admin sets is temporary: it only lets its owner choose another one (see `passwords`).
+A password that an admin sets is temporary: it only lets its owner choose another one (`authentication`).
 Commands do not ask for a password, so this applies to signing in only.
 
 A ban is a decision of a person and needs a reason. The annotations of a banned account stay in the store,
@@ -225,12 +225,12 @@ def set_password(transaction: Transaction, actor: str, name: str, password: str)
 
 @read_operation()
 def has_accounts(transaction: Transaction) -> bool:
-    """Whether the store has any account; needs no acting account."""
+    """Returns whether the store has any account; needs no acting account."""
     return transaction.run(select(accounts.c.id).limit(1)).first() is not None
 
 
 class Preferences(Record):
-    """What an account chose. `auto_save`: whether Review and Label save an answer after its last decision."""
+    """Settings of an account. With `auto_save`, Review and Label save an answer after its last decision."""
 
     language: Literal["en", "es", "ru"] | None = None
     auto_save: bool = False

@@ -100,7 +100,7 @@ def submit_and_claim(
     project: str | None,
 ) -> tuple[Annotation, OpenTask | None]:
     """As `submit`, and in the same transaction delete the draft of the answer, then claim and open the next
-    task of `project`, if one is named. No task comes back if there is none or the project takes no more
+    task of `project`, unless it is None. Returns no task if there is none or the project accepts no more
     claims: the answer is saved all the same.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the app opens and maintains a store by: the door to `database`, which is private to this folder.
+"""Functions with which the app opens and maintains a store; `database` is private to this folder.
 
 The operations are in the modules beside this one, by subject: `accounts` and `authentication`; `dialogues`,
 `search`, `history` and `erasure`; `projects`, `tasks`, `leases`, `task_view` and `annotations`; `gold`,

@@ -97,8 +97,8 @@ def list_own(transaction: Transaction, actor: str) -> tuple[Appeal, ...]:
 
 
 class OwnDialogue(NamedTuple):
-    """A flagged dialogue of an agent's own: when it came to the store, and how many findings the newest
-    verdict has. None, if only an older one had some, or if it could not be judged."""
+    """A flagged dialogue of an agent's own: the time of its import, and the number of findings of the newest
+    verdict: 0 if only an older one had some, or if it could not be judged."""
 
     dialogue: str
     created_ms: int
@@ -110,7 +110,7 @@ def list_own_dialogues(
     transaction: Transaction, actor: str, before: OwnDialogue | None = None, n: int = 20
 ) -> tuple[OwnDialogue, ...]:
     """The newest `n` flagged dialogues of the actor's own, or the next ones after `before`, the last one of
-    the page that was shown.
+    the previous page.
 
     Raises:
         NotAllowed: the actor is no agent.
@@ -156,7 +156,7 @@ def list_decided(
 
 
 class OutcomeCount(NamedTuple):
-    """How many appeals against findings of a release and code have a state."""
+    """Number of appeals in a state against findings of a release and code."""
 
     release: str
     code: str
@@ -264,7 +264,7 @@ def list_stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appe
     reviewers = [one for one in everybody if has_permission(one, "review") and skills.issubset(one.skills)]
 
     def can_review(account: Account, appeal: Row[Any]) -> bool:
-        """Whether the account holds the second review of an appeal or may claim it."""
+        """Returns whether the account holds the second review of an appeal or may claim it."""
         lease = select(leases.c.state).where(leases.c.task == appeal.task, leases.c.account == account.id)
         is_over = transaction.run(lease).scalar_one_or_none() in ("answered", "skipped", "discarded")
         return not is_over and is_independent(transaction, account, appeal.dialogue)
@@ -278,8 +278,8 @@ def list_stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appe
 
 @read_operation("label")
 def count_withheld(transaction: Transaction, actor: str, project: str) -> int:
-    """How many open second reviews of a project the actor cannot claim, having a part in the dialogue or
-    having seen annotations of others on it."""
+    """Count the open second reviews of a project that the actor cannot claim because of an own part in the
+    dialogue or of annotations of others that were displayed."""
     account = get_account(transaction, actor)
     waiting = select(tasks.c.dialogue).where(
         tasks.c.project == project, tasks.c.pool == "main", tasks.c.state == "open", tasks.c.why == APPEAL

@@ -1,4 +1,4 @@
-"""Who signs in: by a password, hashed with argon2id, or by an identity of OpenID Connect.
+"""Authentication by a password, hashed with argon2id, or by an identity of OpenID Connect.
 
 A temporary password (of a new account, or set by an admin) does not sign in: it only allows choosing another
 one. Its hash is stored with the prefix `TEMPORARY`. A provider names a person by its issuer and a subject,
@@ -46,8 +46,8 @@ CLOSED_STATUSES = ("suspended", "banned")
 
 
 class SignedIn(NamedTuple):
-    """Somebody who proved a password. Its stored hash tells later whether it is still the account's
-    (`identities.find_signed_in`)."""
+    """An account that a password signed in. By its hash `find_signed_in` tells later whether it is still the
+    account's password."""
 
     account: Account
     password_hash: str
@@ -160,7 +160,7 @@ Subject = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[\x20-\x
 
 
 class Identity(Record):
-    """Who somebody is at a provider: `subject` is unique within an `issuer`."""
+    """An identity at a provider: `subject` is unique within an `issuer`."""
 
     issuer: Url
     subject: Subject
@@ -207,9 +207,9 @@ def list_identities(transaction: Transaction, actor: str) -> list[LinkedIdentity
 
 @write_operation()
 def sign_in_identity(transaction: Transaction, identity: Identity, address: str | None = None) -> Account:
-    """The account of somebody who proved this identity. With `address`, an e-mail address that the provider
-    verified, a new identity is linked to the account of that name, unless it is an admin's or has an identity
-    of the same issuer: addresses are given to new people, and whoever runs the directory is no admin here.
+    """Returns the account of an identity. With `address`, an e-mail address that the provider verified, a new
+    identity is linked to the account of that name, unless it is an admin's or has an identity of the same
+    issuer: addresses are reassigned to new people, and the directory's administrators are none here.
 
     Raises:
         NotAllowed: no account is linked, or it is closed.
@@ -230,9 +230,9 @@ def sign_in_identity(transaction: Transaction, identity: Identity, address: str 
 
 @read_operation()
 def find_signed_in(transaction: Transaction, name: str, proof: Identity | str) -> Account | None:
-    """The present account of somebody who signed in before by `proof`, an identity or the hash of a password
-    (`passwords.SignedIn`); none if the account was closed, the identity is not linked to it any more, or it
-    has another password."""
+    """Returns the present account of an earlier sign-in by `proof`, an identity or the hash of a password
+    (`SignedIn`); none if the account was closed, the identity is not linked to it any more, or it has another
+    password."""
     row = find_account_row(transaction, name)
     if row is None or row.status in CLOSED_STATUSES:
         return None

@@ -39,7 +39,7 @@ NOTE = "calibration note: "
 
 
 class Member(NamedTuple):
-    """Somebody of a session, and how many of its items they have answered."""
+    """A member of a session, and the number of its items that they have answered."""
 
     name: str
     answered: int
@@ -59,12 +59,12 @@ class Session(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Of the members."""
+        """The names of the members."""
         return [member.name for member in self.members]
 
 
 class SessionNote(Record):
-    """What came out of the discussion, by the lead who wrote it last."""
+    """Result of the discussion, by the lead who wrote it last."""
 
     text: str
     author: str

@@ -1,8 +1,8 @@
-"""What coaching is about: an agent's dialogues with the errors that people confirmed, and how the others do.
+"""Data for coaching: an agent's dialogues with the errors that people confirmed, and rates of other agents.
 
 For leads, and for the account of the agent. A finding that people rejected, or that an appeal overturned, is
-no error here, and suggestions are none unless somebody took them up. Figures of others are given only as sums
-over enough agents that nobody's own can be read off them.
+no error here, nor is a suggestion unless it was accepted. Figures of others are sums over enough agents that
+no single agent's can be inferred.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, 
 
 from dialint.detector.records import Finding
 from dialint.detector.statistics import Partial
-from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.store.database.decisions import Review
 from dialint.labeling.store.database.derived import cut_name
 from dialint.labeling.store.database.schema import (
@@ -50,16 +49,15 @@ MAX_AGENTS = 1000
 MAX_REQUESTED = 20
 """Dialogues whose findings one call returns at most."""
 MIN_OTHERS = 5
-"""Other agents that figures of a group are summed over at least: of fewer, one who knows some of them could
-guess the rest. What an agent is shown holds this for each single day, too, so that no two periods can be
-subtracted from each other to get at one colleague."""
+"""Least number of other agents in a sum: of fewer, a person who knows some of them could infer the rest. What
+an agent sees satisfies this on each day, too, so that no difference of two periods reveals a colleague."""
 
 
 class CoachedDialogue(NamedTuple):
-    """A dialogue of an agent: when it was, in ms since 1970, what became of it, its `quality` by the model
-    and by people (`reviewed_quality`, None where nobody has decided anything), and its errors: `confirmed`
-    as (code, severity), those that people added among them; how many people `changed` to another code or
-    severity; how many nobody has decided yet (`n_open`)."""
+    """A dialogue of an agent: its time in ms since 1970, its status, its `quality` by the model and by people
+    (`reviewed_quality`, None without a decision), and its errors: `confirmed` as (code, severity), those that
+    people added among them; the number that people changed to another code or severity (`n_changed`) and
+    that of undecided ones (`n_open`)."""
 
     dialogue: str
     at_ms: int
@@ -73,20 +71,20 @@ class CoachedDialogue(NamedTuple):
 
     @property
     def has_confirmed(self) -> bool:
-        """Whether people confirmed, changed or added an error."""
+        """True if people confirmed, changed or added an error."""
         return bool(self.confirmed) or self.n_changed > 0
 
     @property
     def has_error(self) -> bool:
-        """Whether an error stands: confirmed, or not decided yet."""
+        """True if an error is confirmed, or not decided yet."""
         return self.has_confirmed or self.n_open > 0
 
 
 class CodeRates(NamedTuple):
-    """Scored dialogues by code, of an agent and of other agents, with a confirmed error, and with that or a
-    finding that nobody has decided: of the same `team` (empty: of those without one), or of all where it is
-    None, `n_agents` of them. There are `own_dialogues` and `other_dialogues`. Without enough others, `other`
-    is empty and `other_dialogues` is 0."""
+    """Number of scored dialogues by code, with a confirmed error, and with a confirmed or undecided one:
+    `own` of `own_dialogues` of an agent, and `other` of `other_dialogues` of `n_agents` other agents. These
+    are of `team` (empty: agents without one), or all where it is None. Without enough others, `other` is
+    empty and `other_dialogues` is 0."""
 
     own: Mapping[str, tuple[int, int]]
     own_dialogues: int
@@ -121,26 +119,27 @@ def list_dialogues(
     for row in transaction.run(listed.order_by(finding_index.c.number, finding_index.c.place)):
         findings[row.number].append(row)
     taxonomy = load_taxonomy_in_use(transaction)
-    return tuple(_to_dialogue(row, findings.get(row.number, ()), taxonomy) for row in rows)
-
-
-def _to_dialogue(row: Any, findings: Sequence[Any], taxonomy: Taxonomy) -> CoachedDialogue:
-    decisions = [each.decision for each in findings if not (each.suggestion and each.decision == "open")]
-    confirmed = tuple(
-        (each.code, each.severity) for each in findings if each.decision in ("confirmed", "added")
-    )
-    reviewed = score_reviewed(row, taxonomy)
-    return CoachedDialogue(
-        row.dialogue, row.at_ms, row.status, row.quality, reviewed, row.review, confirmed,
-        decisions.count("changed"), decisions.count("open"),
-    )  # fmt: skip
+    coached = []
+    for row in rows:
+        of_dialogue = findings.get(row.number, ())
+        confirmed = tuple(
+            (each.code, each.severity) for each in of_dialogue if each.decision in ("confirmed", "added")
+        )
+        n_changed = sum(each.decision == "changed" for each in of_dialogue)
+        n_open = sum(each.decision == "open" and not each.suggestion for each in of_dialogue)
+        reviewed = score_reviewed(row, taxonomy)
+        coached.append(CoachedDialogue(
+            row.dialogue, row.at_ms, row.status, row.quality, reviewed, row.review, confirmed,
+            n_changed, n_open,
+        ))  # fmt: skip
+    return tuple(coached)
 
 
 @read_operation()
 def compare_codes(
     transaction: Transaction, actor: str, agent: str, since_ms: int, until_ms: int, team: str | None = None
 ) -> CodeRates:
-    """How many dialogues of an agent have an error of each code, and how many of the others'.
+    """Count the dialogues with an error of each code, of an agent and of the others.
 
     For a lead, the others are those of `team`, or of all teams if there are fewer than `MIN_OTHERS` in it. An
     agent is compared with the own newest team only, on the days on which at least `MIN_OTHERS` others of it
@@ -166,9 +165,9 @@ def compare_codes(
 
     def count_by_code(is_counted: ColumnElement[bool]) -> dict[str, tuple[int, int]]:
         confirmed = or_(is_added(), and_(finding.suggestion.is_(False), finding.decision == "confirmed"))
-        standing = or_(confirmed, and_(finding.suggestion.is_(False), finding.decision == "open"))
-        counts = [func.count(case((each, finding.number)).distinct()) for each in (confirmed, standing)]
-        query: Select[Any] = select(finding.code, *counts).where(standing, is_counted, has_status("scored"))
+        unrejected = or_(confirmed, and_(finding.suggestion.is_(False), finding.decision == "open"))
+        counts = [func.count(case((each, finding.number)).distinct()) for each in (confirmed, unrejected)]
+        query: Select[Any] = select(finding.code, *counts).where(unrejected, is_counted, has_status("scored"))
         rows = transaction.run(query.where(*whole_days(finding, since_ms, until_ms)).group_by(finding.code))
         return {row[0]: (int(row[1]), int(row[2])) for row in map(tuple, rows)}
 
@@ -183,10 +182,10 @@ def compare_codes(
     elif team is not None and count_scored(is_other(dialogue))[0] < MIN_OTHERS:
         team = None
     n_others, n_dialogues = count_scored(is_other(dialogue))
-    is_shown = n_others >= MIN_OTHERS
+    is_large = n_others >= MIN_OTHERS
     return CodeRates(
         count_by_code(finding.agent == name), count_scored(dialogue.agent == name)[1],
-        count_by_code(is_other(finding)) if is_shown else {}, n_dialogues if is_shown else 0, n_others, team,
+        count_by_code(is_other(finding)) if is_large else {}, n_dialogues if is_large else 0, n_others, team,
     )  # fmt: skip
 
 
@@ -259,13 +258,12 @@ def count_errors(
     team: str | None = None,
     channel: str | None = None,
 ) -> dict[str, Partial]:
-    """Of each agent's scored dialogues in ``[since_ms, until_ms)`` how many have an error that people
-    confirmed, corrected or added, how many that one or a finding that nobody has decided, and how many there
-    are."""
+    """Count each agent's scored dialogues in ``[since_ms, until_ms)``: those with an error that people
+    confirmed, corrected or added; those with such an error or an undecided finding; and all."""
     columns = dialogue_index.c
     confirmed = columns.n_confirmed + columns.n_changed + columns.n_added > 0
-    standing = or_(confirmed, columns.n_findings > columns.n_rejected)
-    counts = [func.count(case((each, 1))) for each in (confirmed, standing)]
+    unrejected = or_(confirmed, columns.n_findings > columns.n_rejected)
+    counts = [func.count(case((each, 1))) for each in (confirmed, unrejected)]
     where = [
         *span_conditions(columns, since_ms, until_ms),
         *name_conditions(columns, {"team": team, "channel": channel}),

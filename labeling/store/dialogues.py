@@ -13,7 +13,7 @@ from dialint.detector.errors import ConfigError, InputRefused, Message
 from dialint.detector.records import Dialogue, Label, Verdict
 from dialint.detector.verdict_files import ORIGIN
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.derived import forget, refresh
+from dialint.labeling.store.database.derived import delete_derived, refresh
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     appeals,
@@ -126,11 +126,11 @@ def add_verdicts(
 
 
 class PutCounts(NamedTuple):
-    """How many dialogues were `new`, how many were replaced, and the ids of those that were `kept`."""
+    """Number of `new` and of `replaced` dialogues, and the ids of changed ones that were `not_replaced`."""
 
     new: int
     replaced: int
-    kept: tuple[str, ...]
+    not_replaced: tuple[str, ...]
 
 
 @write_operation("plan")
@@ -138,10 +138,9 @@ def put_scored(
     transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue], new_verdicts: Sequence[Verdict]
 ) -> PutCounts:
     """Insert up to 1,000 dialogues with a verdict on each, in their order, or replace those that have changed
-    since: their other verdicts, which are of the older content, are deleted. A dialogue is kept as it is,
-    with its verdicts, if people have answered about what is different now: it must be the same up to the last
-    turn that an annotation, label, gold, appeal or task is about, and nobody may have answered about the
-    whole, or be at it."""
+    since: their other verdicts, which are of the older content, are deleted. A dialogue and its verdicts are
+    not replaced if people have answered about a part that has changed: it must be the same up to the last
+    turn of an annotation, label, gold, appeal or task, with no answer about the whole and no lease."""
     rows = {each.id: _dialogue_row(each, transaction.now_ms) for each in new_dialogues}
     ids = _validate_ids(list(rows))
     # PostgreSQL: who takes a task or answers waits until the content is replaced.
@@ -151,13 +150,13 @@ def put_scored(
     changed = {row.id: row for row in transaction.run(query) if row.sha256 != rows[row.id]["sha256"]}
     new_by_id = {each.id: each for each in new_dialogues}
     answered = _answered_turns(transaction, list(changed))
-    kept = tuple(
+    not_replaced = tuple(
         name
         for name, row in changed.items()
         if not _is_same_until(Dialogue.model_validate_json(row.content), new_by_id[name], answered[name])
     )
-    if replaced := [name for name in changed if name not in kept]:
-        forget(transaction, replaced)
+    if replaced := [name for name in changed if name not in not_replaced]:
+        delete_derived(transaction, replaced)
         for table in (verdicts, participants):
             transaction.run(delete(table).where(table.c.dialogue.in_(replaced)))
         for name in replaced:
@@ -166,15 +165,14 @@ def put_scored(
         refresh(transaction, replaced)
         digest = compute_sha256("".join(rows[name]["sha256"] for name in replaced))
         transaction.log(actor, "dialogues.replace", f"{len(replaced)} dialogues", sha256=digest)
-    new = add(transaction, actor, [each for each in new_dialogues if each.id not in kept])
-    added = [verdict for verdict in new_verdicts if verdict.dialogue_id not in kept]
+    new = add(transaction, actor, [each for each in new_dialogues if each.id not in not_replaced])
+    added = [verdict for verdict in new_verdicts if verdict.dialogue_id not in not_replaced]
     add_verdicts(transaction, actor, added, replace=True)
-    return PutCounts(new, len(replaced), kept)
+    return PutCounts(new, len(replaced), not_replaced)
 
 
 def _answered_turns(transaction: Transaction, ids: Sequence[str]) -> dict[str, set[int | None]]:
-    """The turns of dialogues that somebody has answered about, or that a task asks about; None stands for the
-    whole dialogue."""
+    """Returns the turns of each dialogue with answers or tasks; None stands for the whole dialogue."""
     turns: dict[str, set[int | None]] = {name: set() for name in ids}
     for table in (annotation_rows, labels, gold, appeals, tasks):
         query = select(table.c.dialogue, table.c.turn).where(table.c.dialogue.in_(ids)).distinct()
@@ -188,7 +186,7 @@ def _answered_turns(transaction: Transaction, ids: Sequence[str]) -> dict[str, s
 
 
 def _is_same_until(old: Dialogue, new: Dialogue, turns: set[int | None]) -> bool:
-    """Whether two dialogues are the same up to the last of these turns."""
+    """Returns whether two dialogues are the same up to the last of these turns."""
     numbers = [turn for turn in turns if turn is not None]
     if len(numbers) < len(turns):
         return False
@@ -324,11 +322,11 @@ class StoredDialogues(Mapping[str, Dialogue]):
 def load_verdict(transaction: Transaction, name: str) -> Verdict | None:
     """The newest verdict on a dialogue, or none; permissions are checked by the caller."""
     row = transaction.fetch_row(_CONTENT, name)
-    return None if row is None or row.verdict is None else parse_verdict(row.verdict)
+    return None if row is None or row.verdict is None else Verdict.model_validate_json(row.verdict)
 
 
 def has_verdict(transaction: Transaction, name: str) -> bool:
-    """Whether there is a verdict on a dialogue."""
+    """Returns whether there is a verdict on a dialogue."""
     row = transaction.fetch_row(_CONTENT, name)
     return row is not None and row.verdict is not None
 
@@ -337,12 +335,7 @@ def load_verdicts(transaction: Transaction, name: str) -> tuple[Verdict, ...]:
     """The verdicts of all releases on a dialogue, oldest first; permissions are checked by the caller."""
     rows = select(verdicts.c.content).where(verdicts.c.dialogue == name)
     ordered = rows.order_by(verdicts.c.created_ms, verdicts.c.release)
-    return tuple(map(parse_verdict, transaction.run(ordered).scalars()))
-
-
-def parse_verdict(content: str) -> Verdict:
-    """The verdict in a row's content."""
-    return Verdict.model_validate_json(content)
+    return tuple(map(Verdict.model_validate_json, transaction.run(ordered).scalars()))
 
 
 def iterate_verdicts(store: Store, since_ms: int, until_ms: int) -> Iterator[Row[Any]]:

@@ -1,8 +1,7 @@
 """Versions of the texts that a team edits in the console: its taxonomy and its policies.
 
 A version is never changed. At most one version of a document is published: the one that `dialint policy
-export` writes for ``score``. What a text means is decided elsewhere; only a text
-that can be read as its kind is published.
+export` writes for ``score``. Only a text that can be parsed as its kind is published.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from dialint.detector.records import Dialogue, Record, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy, parse_taxonomy
 from dialint.labeling.store.database.schema import dialogues, documents, verdicts
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.dialogues import compute_sha256, parse_verdict
+from dialint.labeling.store.dialogues import compute_sha256
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.permissions import read_operation, write_operation
 from dialint.labeling.store.records import Conflict, StoreRefused
@@ -30,7 +29,7 @@ TAXONOMY = "taxonomy"
 """The one name of a document of kind ``taxonomy``: a store has one taxonomy."""
 MAX_CHARACTERS, MAX_REASON, MAX_NAME = 400_000, 1000, 64
 MAX_COMPARED = 100
-"""Newest versions of a policy among which that of a verdict is looked for."""
+"""Newest versions of a policy among which that of a verdict is searched."""
 MAX_NEWEST = 2000
 """Verdicts or dialogues that one preview reads at most."""
 
@@ -85,8 +84,8 @@ def save_version(
     number = 0 if newest is None else newest.version
     if number != expected:
         assert newest is not None
-        theirs, said = (_record(newest),), {"number": number, "name": name, "author": newest.author}
-        raise Conflict("version {number} of {name} was saved by {author}", theirs, text, **said)
+        theirs, values = (_record(newest),), {"number": number, "name": name, "author": newest.author}
+        raise Conflict("version {number} of {name} was saved by {author}", theirs, text, **values)
     row = {
         "kind": kind, "name": name, "version": number + 1, "content": text, "author": actor,
         "reason": reason, "at_ms": transaction.now_ms,
@@ -127,7 +126,7 @@ def publish(transaction: Transaction, actor: str, kind: Kind, name: str, version
 
 @write_operation("plan")
 def withdraw(transaction: Transaction, actor: str, kind: Kind, name: str) -> None:
-    """Take the published mark off a document; the packaged taxonomy, or no policy, counts again."""
+    """Unpublish a document; the packaged taxonomy, or no policy, applies again."""
     marked = (documents.c.kind == kind, documents.c.name == name, documents.c.published_ms.is_not(None))
     if transaction.run(update(documents).where(*marked).values(published_ms=None)).rowcount:
         transaction.log(actor, "document.withdraw", f"{kind} {name}")
@@ -207,7 +206,7 @@ def list_newest_verdicts(transaction: Transaction, actor: str, n: int) -> tuple[
     """The newest `n` verdicts with a result, newest first, one for each dialogue and release."""
     newest = select(verdicts.c.content).order_by(verdicts.c.created_ms.desc(), verdicts.c.dialogue.desc())
     rows = transaction.run(newest.limit(min(n, MAX_NEWEST))).scalars()
-    return tuple(verdict for verdict in map(parse_verdict, rows) if verdict.status == "scored")
+    return tuple(each for each in map(Verdict.model_validate_json, rows) if each.status == "scored")
 
 
 @read_operation("plan")
@@ -220,7 +219,7 @@ def list_newest_dialogues(transaction: Transaction, actor: str, n: int) -> tuple
 
 @read_operation("plan")
 def record_previewed(transaction: Transaction, actor: str, names: tuple[str, ...]) -> None:
-    """Record that a preview lists these dialogues with what was found in them."""
+    """Record that a preview lists these dialogues with their findings."""
     record_read(transaction, actor, names, "verdict")
 
 

@@ -1,10 +1,9 @@
 """Erasure of dialogues: everything that the store holds of them is deleted in one transaction, with a proof.
 
 Annotations are append-only: a trigger refuses to delete one unless the content of its dialogue was emptied
-before, which only `erase` does, on the way to deleting the dialogue itself. The audit log stays whole. It
-never held text of a dialogue, only digests under the store's key; what remains in it are the ids of erased
-dialogues, as primary keys, and what was done when and by whom. An id that identifies a customer therefore
-stays readable in the log.
+before, which only `erase` does before it deletes the dialogue itself. The audit log stays complete. It never
+held text of a dialogue, only digests under the store's key; it keeps the ids of erased dialogues, as primary
+keys, with actions, times and accounts. An id that identifies a customer therefore stays readable in the log.
 
 `erase` leaves no row. Bytes of deleted rows may remain in the database's files until `scrub` rewrites them.
 Backups, exported files and folders of scored logs are outside of the store: each proof says so.
@@ -28,7 +27,7 @@ from dialint.detector.registry import Registry
 from dialint.labeling.store.database import schema
 from dialint.labeling.store.database.audit import Head, canonical_json
 from dialint.labeling.store.database.changes import WORDS
-from dialint.labeling.store.database.derived import forget
+from dialint.labeling.store.database.derived import delete_derived
 from dialint.labeling.store.database.engine import PATIENCE_S, is_locked
 from dialint.labeling.store.database.schema import annotation_rows, audit, dialogues, erasures
 from dialint.labeling.store.database.schema import leases as lease_rows
@@ -48,7 +47,7 @@ ERASED: tuple[Table, ...] = (
     schema.verdicts, schema.participants, schema.drafts, annotation_rows,
 )  # fmt: skip
 """Tables of which the rows with a `dialogue` are deleted, in this order; then go leases with their tasks,
-tasks and dialogues. Derived tables follow (`derived.forget`); a test says why the others stay."""
+tasks and dialogues. Derived tables follow (`derived.delete_derived`); a test states why the others stay."""
 OUTSIDE = (
     "Backups made before hold the dialogues until they are deleted.",
     "Exported files, datasets, reports and the folders of scored logs are outside of the store.",
@@ -68,7 +67,7 @@ class DialogueMatch(Record):
 
 
 class Erasure(Record):
-    """What was erased of one dialogue: `counts` are deleted rows by table."""
+    """The erasure of one dialogue: `counts` are deleted rows by table."""
 
     dialogue_sha256: str
     account: str
@@ -78,8 +77,8 @@ class Erasure(Record):
 
 
 class Proof(Record):
-    """That dialogues were erased: `head` is the entry of the audit log, whose hash a later
-    ``dialint db verify --expect-head`` still finds; `scrubbed` says how the files were rewritten, if so."""
+    """Proof of erasures: `head` is the entry of the audit log, whose hash a later ``dialint db verify
+    --expect-head`` still finds; `scrubbed` says how the files were rewritten, if they were."""
 
     erased: tuple[Erasure, ...]
     counts: dict[str, int]
@@ -128,7 +127,7 @@ def find_dialogues(
 
 @read_operation()
 def preview(transaction: Transaction, actor: str, ids: Sequence[str]) -> dict[str, int]:
-    """How many rows of each table `erase`, which raises the same, would delete now; nothing is changed."""
+    """Count the rows of each table that `erase`, which raises the same, would delete now."""
     _check(transaction, actor, ids, "preview")
     counts = {}
     for table, condition in _conditions(ids).items():
@@ -141,7 +140,7 @@ def preview(transaction: Transaction, actor: str, ids: Sequence[str]) -> dict[st
 def _erase(transaction: Transaction, actor: str, ids: Sequence[str], reason: str) -> tuple[str, ...]:
     """Delete everything about the dialogues; return their sha256."""
     tasks = _check(transaction, actor, ids, reason)
-    forget(transaction, ids)
+    delete_derived(transaction, ids)
     counts: dict[str, Counter[str]] = {name: Counter() for name in ids}
     dialogue_of = {task.id: task.dialogue for task in tasks}
     transaction.run(update(dialogues).where(dialogues.c.id.in_(ids)).values(content=""))  # see the triggers
@@ -157,8 +156,8 @@ def _erase(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
 
 
 def erase(store: Store, actor: str, ids: Sequence[str], reason: str) -> Proof:
-    """Delete up to 1,000 dialogues everywhere in the store, in one transaction, before that what a roll-out
-    on this machine scored aside of them; return the proof.
+    """Delete up to 1,000 dialogues everywhere in the store, in one transaction, after the verdicts on them of
+    a roll-out on this machine; return the proof.
 
     Raises:
         NotAllowed: the actor is no admin, or spoke in one of the dialogues.
@@ -259,7 +258,8 @@ def _owner(table: Table) -> Any:
 
 
 def _conditions(ids: Sequence[str]) -> dict[Table, ColumnElement[bool]]:
-    """Which rows of which tables are of the dialogues, in an order of deletion that keeps foreign keys."""
+    """Returns the condition for rows of the dialogues by table, in an order in which foreign keys let them be
+    deleted."""
     numbers = select(task_rows.c.id).where(task_rows.c.dialogue.in_(ids))
     tables = (*ERASED, lease_rows, task_rows, dialogues)
     return {table: _owner(table).in_(numbers if table is lease_rows else ids) for table in tables}

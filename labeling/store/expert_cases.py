@@ -68,8 +68,8 @@ def decide_case(
 
 
 class ExpertCase(Record):
-    """A task that an expert decides, with the verdict, all annotations and all labels. `why` says what was
-    open when it was sent to experts."""
+    """A task that an expert decides, with the verdict, all annotations and all labels. `why` states the open
+    questions as of when it was sent to experts."""
 
     task: TaskView
     why: str

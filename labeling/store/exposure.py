@@ -1,10 +1,10 @@
-"""Records who took part in a dialogue, and who has seen verdicts or answers of others on it.
+"""Records the participants of a dialogue, and the accounts that have seen verdicts or answers of others.
 
-Nobody reviews, decides, sets gold on or decides appeals of their own dialogues, where their `agent` is the
-dialogue's agent or the author of one of its turns. What was displayed to an account of a dialogue is recorded
-once for each kind, and in the audit log the first time; answers after that are recorded as not blind,
-whatever the project is. Reading many dialogues at once (aggregation, exports) records one row with how far it
-read. Permissions are checked by the caller.
+No account reviews, decides, sets gold on or decides appeals of its own dialogues, where its `agent` is the
+dialogue's agent or the author of one of its turns. Each kind of a dialogue's data that was displayed to an
+account is recorded once, and in the audit log the first time; later answers are recorded as not blind in any
+project. A bulk read (aggregation, exports) records one row with the last number that it read. Permissions
+are checked by the caller.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dialint.labeling.store.database.transactions import Transaction, upsert, up
 from dialint.labeling.store.records import Account, NotAllowed
 
 ReadKind = Literal["dialogue", "verdict", "answers", "labels", "gold"]
-"""What of a dialogue was read. After any but the first, answers are not blind."""
+"""The part of a dialogue's data that was read. After any but the first, answers are not blind."""
 BulkKind = Literal["answers", "export", "gold"]
 """`answers` of others; everything about each dialogue with answers (`export`); all `gold`."""
 
@@ -59,7 +59,7 @@ _ANSWERED = select(annotation_rows.c.id, annotation_rows.c.project, annotation_r
 
 
 def is_own(transaction: Transaction, account: Account, dialogues: Collection[str]) -> bool:
-    """Whether the account spoke in one of the dialogues."""
+    """Returns whether the account spoke in one of the dialogues."""
     if account.agent is None or not dialogues:
         return False
     parameters = {"agent": account.agent, "dialogues": list(dialogues)}
@@ -134,7 +134,8 @@ def record_bulk_read(transaction: Transaction, account: str, project: str | None
 
 
 def has_seen(transaction: Transaction, account: str, dialogue: str) -> bool:
-    """Whether a verdict on the dialogue, answers of others, labels or gold were displayed to the account."""
+    """Returns whether a verdict, answers of others, labels or gold of the dialogue were displayed to the
+    account."""
     rows = transaction.run(_ALL_READS, {"account": account, "dialogue": dialogue}).all()
     bulk = [row for row in rows if row.upto is not None]
     if any(row.kind != "dialogue" for row in rows if row.upto is None):
@@ -159,8 +160,8 @@ def has_seen(transaction: Transaction, account: str, dialogue: str) -> bool:
 
 
 def has_part(transaction: Transaction, account: str, dialogue: str, before: int | None = None) -> bool:
-    """Whether the account appealed in this dialogue, or annotated it other than by blind second reviews; with
-    `before`, only annotations with smaller numbers count."""
+    """Returns whether the account appealed in this dialogue, or annotated it other than by blind second
+    reviews; with `before`, only annotations with smaller numbers count."""
     appealed = select(appeals.c.id).where(appeals.c.dialogue == dialogue, appeals.c.account == account)
     second = select(tasks.c.id).where(tasks.c.dialogue == dialogue, tasks.c.why == APPEAL)
     answered = select(annotation_rows.c.id).where(
@@ -174,7 +175,7 @@ def has_part(transaction: Transaction, account: str, dialogue: str, before: int 
 
 
 def is_independent(transaction: Transaction, account: Account, dialogue: str) -> bool:
-    """Whether the account may give the blind second review of an appeal in this dialogue."""
+    """Returns whether the account may give the blind second review of an appeal in this dialogue."""
     return not (
         is_own(transaction, account, (dialogue,))
         or has_part(transaction, account.id, dialogue)

@@ -1,7 +1,7 @@
 """Gold labels of a turn and code, from experts, appeals or injected errors.
 
-A dialogue with gold can be a control task; `control_tasks` decides when one is displayed, and puts gold in
-doubt that good labelers contradict. Such gold is reported and never dropped: an expert decides.
+A dialogue with gold can be a control task; `tasks` decides when one is displayed, and marks gold as in doubt
+that good labelers contradict. Such gold is reported and never dropped: an expert decides.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dialint.labeling.store.permissions import (
     write_operation,
 )
 from dialint.labeling.store.records import Gold, NewTask, StoreRefused
-from dialint.labeling.store.task_queue import ENDLESS, lock_task, update_task, withdraw
+from dialint.labeling.store.task_queue import UNLIMITED, lock_task, update_task, withdraw
 
 
 def import_synthetic(
@@ -53,22 +53,23 @@ def import_synthetic(
     codes: dict[str, set[str]] = {}
     for example in listed:
         codes.setdefault(_pair_id(example), set()).update(label.code for label in example.labels)
-    known = [example for example in listed if codes[_pair_id(example)]]
+    labelled = [example for example in listed if codes[_pair_id(example)]]
     if any(example.pair is not None and not codes[_pair_id(example)] for example in listed):
         raise StoreRefused("E_CONTROL", "a clean twin whose example with the error is missing")
-    if listed and not known:
+    if listed and not labelled:
         raise StoreRefused("E_CONTROL", "no example has labels")
-    if any(label.probability not in (0.0, 1.0) for example in known for label in example.labels):
+    if any(label.probability not in (0.0, 1.0) for example in labelled for label in example.labels):
         raise StoreRefused("E_CONTROL", "a label that is not certain is no gold")
     names: list[str] = []
-    for start in range(0, len(known), MAX_PER_CALL):
-        batch = known[start : start + MAX_PER_CALL]
+    for start in range(0, len(labelled), MAX_PER_CALL):
+        batch = labelled[start : start + MAX_PER_CALL]
         new = [f"d-{compute_sha256(f'control {example.dialogue.id}')[:12]}" for example in batch]
         pair_ids, rows = [_pair_id(example) for example in batch], list[Gold]()
         for name, pair, example in zip(new, pair_ids, batch, strict=True):
             rows += _make_gold(example, name, codes[pair])
-        named = zip(new, batch, strict=True)
-        renamed = [example.dialogue.model_copy(update={"id": name}) for name, example in named]
+        renamed = [
+            example.dialogue.model_copy(update={"id": name}) for name, example in zip(new, batch, strict=True)
+        ]
         dialogues.add(store, actor, renamed)
         _insert_gold(store, actor, rows, dict(zip(new, pair_ids, strict=True)))
         if project is not None:
@@ -168,11 +169,11 @@ def _offer_again(transaction: Transaction, dialogue: str) -> None:
     if transaction.run(doubted).first() is None:
         withdrawn = select(task_rows.c.id).filter_by(dialogue=dialogue, pool="control", wanted=0)
         for task in transaction.run(withdrawn.order_by(task_rows.c.id)).scalars().all():
-            update_task(transaction, lock_task(transaction, task), wanted=ENDLESS)
+            update_task(transaction, lock_task(transaction, task), wanted=UNLIMITED)
 
 
 def has_gold(transaction: Transaction) -> bool:
-    """Whether there is gold that is not retired; permissions are checked by the caller."""
+    """Returns whether there is gold that is not retired; permissions are checked by the caller."""
     return transaction.run(select(gold.c.dialogue).where(~gold.c.retired).limit(1)).first() is not None
 
 
@@ -225,7 +226,7 @@ def _to_gold(row: Row[Any]) -> Gold:
 
 
 class GoldCounts(NamedTuple):
-    """How many rows of an import were new, replaced different gold, or were in the store already."""
+    """Number of rows of an import that were new, replaced different gold, or were in the store already."""
 
     new: int
     replaced: int
@@ -251,7 +252,7 @@ def import_gold(
     if sum(map(len, by_dialogue.values())) != len(rows):
         raise StoreRefused("E_GOLD", "a dialogue, turn and code stand twice")
     new, changed = [], []
-    for name, known in by_dialogue.items():
+    for name, answers in by_dialogue.items():
         require_not_own(transaction, account, name)
         dialogue = load_dialogue(transaction, name)
         if dialogue is None:
@@ -259,7 +260,7 @@ def import_gold(
         judged = judged_turns(dialogue)
         query = select(gold.c.turn, gold.c.code, gold.c.present).where(gold.c.dialogue == name)
         stored = {(row.turn, row.code): row.present for row in transaction.run(query)}
-        for (turn, code), one in known.items():
+        for (turn, code), one in answers.items():
             where = Message("{name!r}, turn {turn}, {code}", name=name[:80], turn=turn, code=code)
             if turn not in judged:
                 raise StoreRefused("E_GOLD", "{where}: not a turn of an agent or bot with text", where=where)

@@ -30,7 +30,7 @@ from dialint.labeling.store.database.schema import (
     verdicts,
 )
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.dialogues import load_labels, parse_verdict, require_dialogue
+from dialint.labeling.store.dialogues import load_labels, require_dialogue
 from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.insights import score_reviewed
@@ -40,21 +40,21 @@ from dialint.labeling.store.records import Appeal
 MAX_ENTRIES = 200
 """Entries of the audit log that are read."""
 N_WORDS = 12
-"""Longest words of a dialogue that others are looked for by."""
+"""Number of phrases of the longest words by which similar dialogues are searched."""
 N_PAIRS = 2000
 N_CANDIDATES, N_SIMILAR = 60, 5
 LEAST_SIMILARITY = 0.05
 
 
 class DatedVerdict(Record):
-    """A verdict, and when it came to the store."""
+    """A verdict, and the time of its import (ms)."""
 
     at_ms: int
     verdict: Verdict
 
 
 class DatedAppeal(Record):
-    """An appeal, and when it was made."""
+    """An appeal, and its time (ms)."""
 
     at_ms: int
     appeal: Appeal
@@ -75,8 +75,9 @@ class LogEntry(NamedTuple):
 
 class DialogueHistory(Record):
     """A dialogue with its verdicts, answers, appeals and labels, oldest first, and the newest entries of the
-    audit log about it, newest first. No answer corrects those that are `standing`. `reviewed_quality` is its
-    score by what people decided, if they have; `rating` the customer's, or the reward, of the log."""
+    audit log about it, newest first. `current` are the ids of the answers that no later one corrects.
+    `reviewed_quality` is its score by people's decisions, if there are any; `rating` the customer's, or the
+    reward, of the log."""
 
     dialogue: Dialogue
     stored_ms: int
@@ -84,7 +85,7 @@ class DialogueHistory(Record):
     rating: float | None
     verdicts: tuple[DatedVerdict, ...]
     answers: tuple[Annotation, ...]
-    standing: frozenset[int]
+    current: frozenset[int]
     appeals: tuple[DatedAppeal, ...]
     labels: tuple[Label, ...]
     entries: tuple[LogEntry, ...]
@@ -117,10 +118,11 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
         reviewed_quality=score_reviewed(row, load_taxonomy_in_use(transaction)),
         rating=row.rating,
         verdicts=tuple(
-            DatedVerdict(at_ms=row.created_ms, verdict=parse_verdict(row.content)) for row in rows
+            DatedVerdict(at_ms=row.created_ms, verdict=Verdict.model_validate_json(row.content))
+            for row in rows
         ),
         answers=list_annotations(transaction, actor, name, with_corrected=True),
-        standing=frozenset(int(each.id) for each in list_annotations(transaction, actor, name)),
+        current=frozenset(int(each.id) for each in list_annotations(transaction, actor, name)),
         appeals=tuple(DatedAppeal(at_ms=row.at_ms, appeal=to_appeal(row)) for row in objections),
         labels=stored_labels,
         entries=_list_entries(transaction, name),
@@ -145,7 +147,7 @@ def _to_entry(row: Row[Any]) -> LogEntry:
 
 class SimilarDialogue(Record):
     """A dialogue that shares phrases with another: `similarity` is the Jaccard coefficient of their runs of
-    three words; 1 says that they say the same."""
+    three words, in [0, 1]."""
 
     dialogue: str
     at_ms: int
@@ -168,8 +170,8 @@ def find_similar(transaction: Transaction, actor: str, name: str) -> tuple[Simil
     whole = " ".join(turn.text for turn in dialogue.turns)
     candidates = _find_candidates(transaction, split_words(whole))
     columns = dialogue_index.c
-    shown = (columns.dialogue, columns.at_ms, columns.agent, columns.release, columns.n_findings)
-    query = select(dialogues.c.content, *shown).join(dialogue_index, columns.dialogue == dialogues.c.id)
+    fields = (columns.dialogue, columns.at_ms, columns.agent, columns.release, columns.n_findings)
+    query = select(dialogues.c.content, *fields).join(dialogue_index, columns.dialogue == dialogues.c.id)
     query = query.where(columns.number.in_(candidates), columns.dialogue != name)
     own = set(shingles(whole).tolist())
     similar = []
@@ -199,7 +201,7 @@ def _find_candidates(transaction: Transaction, words: list[str]) -> list[int]:
 
 
 SCAN, PER_PAGE = 100_000, 50
-"""Entries that one page looks at, and shows."""
+"""Entries that one page searches, and displays."""
 JobAction = Literal["create", "start", "stop", "add", "download", "remove"]
 
 
@@ -248,6 +250,5 @@ def load_entries(
 
 @write_operation("plan")
 def record_job(transaction: Transaction, actor: str, action: JobAction, job_id: str, file: str = "") -> None:
-    """Record what the actor is about to do with a job of scoring; every lead may. A download quotes dialogues
-    outside of the console."""
+    """Record the actor's next action on a scoring job. A download quotes dialogues outside of the console."""
     transaction.log(actor, f"score_jobs.{action}", job_id, **({"file": file} if file else {}))

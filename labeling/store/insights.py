@@ -1,7 +1,7 @@
-"""Counts of dialogues and findings for those who lead, and what each release has judged.
+"""Counts of dialogues and findings, for leads and by release.
 
-A dialogue belongs to the day (UTC) of its first turn that has a time, else to the day it came to the store;
-spans are cut to whole days. The rules by which answers and appeals decide are in `database.decisions`.
+A dialogue belongs to the day (UTC) of its first turn that has a time, else to that of its import; spans are
+cut to whole days. The rules by which answers and appeals decide are in `database.decisions`.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class Filters(TypedDict, total=False):
 
 
 class Totals(Record):
-    """How many dialogues and findings there are.
+    """Counts of dialogues and findings.
 
     Of dialogues: `stored` are all, `dialogues` those that were scored, `flagged` those of them with a
     finding, `not_judged` and `failed` what has no result, `reviewed` all that a reviewer or expert answered.
 
     `findings` and `suggestions` are those of the newest verdict on each dialogue. Of the findings, people
-    have `confirmed`, `rejected` or `changed` some; others are open. `added` are errors that people found
-    and the model did not accuse, suggestions that they took up among them. `appealed` findings were objected
-    to, and `overturned` ones were found wrong by it.
+    have `confirmed`, `rejected` or `changed` some; others are open. `added` are errors that only people
+    report, accepted suggestions among them. `appealed` are findings with an appeal, `overturned` those that
+    an appeal rejected.
     """
 
     stored: int = 0
@@ -118,15 +118,16 @@ def _sums_of_findings() -> dict[str, ColumnElement[int]]:
 
 
 def is_added() -> ColumnElement[bool]:
-    """Whether a row of ``finding_index`` is an error that people found, or a suggestion that they took up."""
+    """Returns the condition for a row of ``finding_index`` that people added: a new error, or a suggestion
+    that they accepted."""
     columns = finding_index.c
     is_accepted = and_(columns.suggestion.is_(True), columns.decision.in_(("confirmed", "changed")))
     return or_(columns.decision == "added", is_accepted)
 
 
 def has_status(status: str) -> ColumnElement[bool]:
-    """Whether a row of ``finding_index`` is of a dialogue with this status: exact checks find errors in what
-    was not judged, too, and people in all."""
+    """Returns the condition for a row of ``finding_index`` whose dialogue has this status: exact checks find
+    errors in what was not judged, too, and people in all."""
     is_other = text(f"status <> '{USUAL['status']}'")  # the partial index in its own words
     others = select(dialogue_index.c.number).where(is_other)
     if status == USUAL["status"]:
@@ -196,14 +197,13 @@ def read_groups(
     query = select(key.label("key"), *(each.label(name) for name, each in sums.items())).group_by(key)
     query = query.where(*whole_days(columns, since_ms, until_ms), *name_conditions(columns, filters))
     rows = transaction.run(query.order_by(*order).limit(min(limit, MAX_GROUPS))).all()
-    return tuple(_to_group(dimension, dict(row._mapping)) for row in rows)
-
-
-def _to_group(dimension: Dimension, values: dict[str, Any]) -> Group:
-    key = values.pop("key")
-    if dimension == "day":
-        key = f"{datetime.fromtimestamp(key * DAY_MS / 1000, UTC):%Y-%m-%d}"
-    return Group(key=key, **{name: int(value) for name, value in values.items()})
+    groups = []
+    for row in rows:
+        name = row.key
+        if dimension == "day":
+            name = f"{datetime.fromtimestamp(row.key * DAY_MS / 1000, UTC):%Y-%m-%d}"
+        groups.append(Group(key=name, **{each: int(row._mapping[each]) for each in sums}))
+    return tuple(groups)
 
 
 def require_own_or_plan(transaction: Transaction, actor: str, agent: str | None) -> Account:
@@ -261,7 +261,7 @@ def read_scores(
     keys: dict[By, ColumnElement[Any]] = {
         "total": literal(""), "agent": columns.agent, "team": columns.team, "week": week
     }  # fmt: skip
-    fields = columns.quality, columns.reviewed_errors, columns.team, columns.rating, _SAMPLED.c.chance
+    fields = columns.quality, columns.reviewed_errors, columns.team, columns.rating, _SAMPLED.c.inclusion
     flagged = (columns.n_findings > 0).label("flagged")
     query: Select[Any] = select(keys[by].label("key"), flagged, *fields, func.count().label("n")).where(
         *span_conditions(columns, since_ms, until_ms), *name_conditions(columns, filters)
@@ -280,7 +280,7 @@ def list_scores(
     """Every dialogue in ``[since_ms, until_ms)`` that has a quality or a reviewed score, oldest first."""
     columns = dialogue_index.c
     query: Select[Any] = select(
-        dialogue_index, (columns.n_findings > 0).label("flagged"), _SAMPLED.c.chance,
+        dialogue_index, (columns.n_findings > 0).label("flagged"), _SAMPLED.c.inclusion,
         literal(1).label("n"),
     ).where(*span_conditions(columns, since_ms, until_ms))  # fmt: skip
     taxonomy = load_taxonomy_in_use(transaction)
@@ -294,27 +294,27 @@ def list_scores(
     )  # fmt: skip
 
 
-_READ, _DRAWN = annotation_rows.alias(), tasks.alias()
+_READ, _OTHER = annotation_rows.alias(), tasks.alias()
 _SAMPLED = (
-    select(tasks.c.dialogue, func.max(tasks.c.inclusion_probability).label("chance"))
+    select(tasks.c.dialogue, func.max(tasks.c.inclusion_probability).label("inclusion"))
     .join(_READ, _READ.c.dialogue == tasks.c.dialogue)  # which has an index
     .where(
         _READ.c.task == tasks.c.id,
         tasks.c.inclusion_probability.is_not(None), tasks.c.pool == "main", tasks.c.turn.is_(None),
         _READ.c.kind.in_(("reviewer", "expert")),
         ~select(annotation_rows.c.id)
-        .outerjoin_from(annotation_rows, _DRAWN, _DRAWN.c.id == annotation_rows.c.task)
+        .outerjoin_from(annotation_rows, _OTHER, _OTHER.c.id == annotation_rows.c.task)
         .where(
             annotation_rows.c.dialogue == tasks.c.dialogue,
             annotation_rows.c.kind.in_(("reviewer", "appeal")),
-            _DRAWN.c.inclusion_probability.is_(None),
+            _OTHER.c.inclusion_probability.is_(None),
         ).exists(),
     )
     .group_by(tasks.c.dialogue)
     .subquery()
 )  # fmt: skip
 """Dialogues that were sampled and that a reviewer or expert has answered whole for that; without those that
-people read for another reason, too: these stand for themselves, as others of their kind do."""
+people read for another reason, too, which represent only themselves."""
 
 
 def _join_sample(query: Select[Any]) -> Select[Any]:
@@ -325,11 +325,11 @@ def _join_sample(query: Select[Any]) -> Select[Any]:
 
 def _to_scored(row: Any, taxonomy: Taxonomy) -> ScoredDialogues:
     reviewed = score_reviewed(row, taxonomy)
-    return ScoredDialogues(row.n, row.quality, reviewed, bool(row.flagged), row.rating, row.chance)
+    return ScoredDialogues(row.n, row.quality, reviewed, bool(row.flagged), row.rating, row.inclusion)
 
 
 class ReleaseCount(Record):
-    """How many dialogues a release has judged, how many it flagged, and when the newest came (ms)."""
+    """Number of dialogues that a release has judged and flagged, and the time of the newest verdict (ms)."""
 
     release: str
     dialogues: int

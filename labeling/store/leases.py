@@ -1,8 +1,8 @@
 """Leases: one account holds a task for a limited time; without a valid lease it cannot answer.
 
 Each claim of a task takes the next fencing token, and an answer must carry the token of a lease that is
-still held, so whoever lost a task cannot answer it, whatever the clock was set to. An expired lease is ended
-by the next claim of anybody; until then its holder may still answer or renew.
+still held, so an account that lost a task cannot answer it, whatever the clock was set to. An expired lease
+is ended by the next claim of any account; until then its holder may still answer or renew.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def claim_dialogue(transaction: Transaction, actor: str, project: str, dialogue:
 
     Raises:
         NotAllowed: the actor does not review, has no part in the project, or spoke in the dialogue.
-        StoreRefused: no such dialogue; the project shows no verdicts to review, or is closed; or the task is
+        StoreRefused: no such dialogue; the project displays no verdicts, or is closed; or the task is
             held by somebody else, or answered by the actor.
     """
     account = get_account(transaction, actor)
@@ -151,7 +151,10 @@ def _claim(
         return None
     row = find_next_open(transaction, account, project, pool)
     while row is not None and row.why == APPEAL and not is_independent(transaction, account, row.dialogue):
-        _exclude(transaction, account, project, row)
+        # exclude the account, which is not blind there, by a lease that is skipped at once
+        lease = _start_lease(transaction, account, project, row)
+        end_lease(transaction, lock_task(transaction, row.id), account.id, "skipped", PART)
+        transaction.log(account.id, "task.skip", f"task {row.id}", token=lease.token)
         row = find_next_open(transaction, account, project, pool)
     if row is not None and pool == "main":
         row = sample_control_task(transaction, account, project) or row
@@ -159,8 +162,8 @@ def _claim(
 
 
 def count_share_left(transaction: Transaction, account: Account, project: Project) -> float:
-    """How many answers in the main pool the fair share of the project leaves to the account, beside those
-    that it has given or holds a task for."""
+    """Returns the number of answers in the main pool that the project's fair share still allows the account,
+    beside its answers and the tasks that it holds."""
     if project.fair_share is None:
         return math.inf
     key = {"project": project.id, "pool": "main", "mixed_in": "main", "account": account.id}
@@ -180,13 +183,6 @@ def find_held(transaction: Transaction, actor: str, project: str) -> Lease | Non
     key = {"project": project, "pool": first, "mixed_in": mixed_in, "account": actor}
     row = transaction.run(_HELD, key).first()
     return None if row is None else _to_lease(transaction, actor, row, row.lease_token, row.expires_ms)
-
-
-def _exclude(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> None:
-    """Exclude the account from a task for which it is not blind, by a lease that is skipped at once."""
-    lease = _start_lease(transaction, account, project, row)
-    end_lease(transaction, lock_task(transaction, row.id), account.id, "skipped", PART)
-    transaction.log(account.id, "task.skip", f"task {row.id}", token=lease.token)
 
 
 def require_part(account: Account, project: Project, pool: str) -> None:

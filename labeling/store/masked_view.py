@@ -92,8 +92,8 @@ class MaskedView:
         return {turn.index: calls for turn in self.dialogue.turns if (calls := call_lines(turn))}
 
     def _cut(self, turn: int, start: int, end: int) -> str | None:
-        """What stands, masked, at ``[start, end)`` of the masked text or of the calls; none if that is not
-        within them."""
+        """Returns the masked text at ``[start, end)`` of the turn or its calls; none if that is not within
+        them."""
         calls = self._calls.get(turn)
         if calls is not None:
             return "\n".join(calls[start:end]) if end <= len(calls) else None

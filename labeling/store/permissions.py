@@ -46,16 +46,16 @@ _ACCOUNT = select(accounts).where(accounts.c.id == bindparam("name"))
 
 
 def read_operation(right: Permission | None = None) -> Callable[[Function[P, R]], Operation[P, R]]:
-    """Decorator that makes a function an operation that changes nothing. Without a `right` the function
-    checks itself what the actor may."""
+    """Decorator that makes a function a read-only operation. Without a `right` the function checks the
+    actor's permissions itself."""
     return _make_operation(right, writes=False, repeatable=True)
 
 
 def write_operation(
     right: Permission | None = None, *, repeatable: bool = True
 ) -> Callable[[Function[P, R]], Operation[P, R]]:
-    """As `read_operation`, for one that writes. It is `repeatable` if doing it twice does no more than once:
-    then it is tried again after a connection was lost during the commit."""
+    """As `read_operation`, for one that writes. An idempotent operation is `repeatable`: it is retried after
+    a connection was lost during the commit."""
     return _make_operation(right, writes=True, repeatable=repeatable)
 
 
@@ -81,7 +81,7 @@ def _make_operation(
 
 
 def has_permission(account: Account, right: Permission) -> bool:
-    """Whether the account has the permission."""
+    """Returns whether the account has the permission."""
     if account.status != "active" and not (account.status == "training" and right == "label"):
         return False
     return ROLES.index(account.role) >= ROLES.index(LOWEST_ROLE[right])

@@ -85,7 +85,7 @@ def change_limits(
 
 
 class Spending(NamedTuple):
-    """What a project has cost and still may. Seconds are those that are recorded."""
+    """The cost of a project so far and the rest of its budget. Seconds are those that are recorded."""
 
     answers: int
     """All of them: in training and exams and imported ones, too. A correction is none of its own."""
@@ -106,7 +106,7 @@ class Spending(NamedTuple):
 
 @read_operation("plan")
 def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
-    """What each project has cost and still may, oldest first."""
+    """Returns the spending of each project, oldest first."""
     rows, corrected = annotation_rows.c, annotation_rows.alias("corrected")
     spent: Select[Any] = select(
         rows.project,
@@ -138,7 +138,7 @@ def list_projects(transaction: Transaction, actor: str) -> list[tuple[Project, s
 
 @read_operation("review")
 def count_annotations(transaction: Transaction, actor: str, name: str) -> int:
-    """How many answers belong to a project, imported ones included; a correction is none of its own."""
+    """Count the answers of a project, imported ones included, corrections not."""
     rows = annotation_rows.c
     query = select(func.count()).where(rows.project == name, rows.supersedes.is_(None))
     return int(transaction.run(query).scalar_one())

@@ -20,7 +20,7 @@ TaskState = Literal["open", "full", "done", "withdrawn"]
 """Open: can be claimed. Full: answers and held leases make up the wanted number. Done: so do the answers."""
 Outcome = Literal["overturned", "upheld", "amended"]
 Purpose = Literal["label", "review", "adjudication", "calibration"]
-"""What the answers of a project are for. Only reviewers claim from review projects, only experts from
+"""The use of a project's answers. Only reviewers claim from review projects, only experts from
 adjudication projects; in a calibration project all members of a group answer the same items."""
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
@@ -95,7 +95,7 @@ class Lease(Record):
     """A task held for `lease_s` seconds from the claim or its last renewal. `token` rises with every claim of
     the task; answers must carry it. It stays on the server: a labeler's screen displays nothing of it. `pool`
     is `main` for a control task, too. `answer_key` is a key for the answer (see `annotations`) that is the
-    same whenever the lease is found again, and tells nothing of the task."""
+    same for the whole lease, and reveals nothing of the task."""
 
     task: int
     token: int
@@ -108,7 +108,7 @@ class Lease(Record):
 
 
 class TaskView(Record):
-    """What an account sees of a task: verdict and answers of others only where it may see them."""
+    """A task as an account sees it: with verdict and answers of others only if it may see them."""
 
     task: int
     project: str
@@ -122,7 +122,7 @@ class TaskView(Record):
 
 class Gold(Record):
     """The gold label of one turn and code; `retired` when displayed too often. `doubt` states why it may be
-    wrong, if good labelers contradict it: until an expert decides, it grades nobody."""
+    wrong, if good labelers contradict it: until an expert decides, it is not used for grading."""
 
     dialogue: str
     turn: Annotated[int, Field(ge=0)]
@@ -165,8 +165,8 @@ class StaleLease(StoreRefused):
 
 
 class DialogueMissing(StoreRefused):
-    """The dialogue, or the task on it, is not in the store. Who has seen it there has it from before an
-    erasure: tasks go with their dialogues only."""
+    """The dialogue, or the task on it, is not in the store any more: it was erased. Tasks are only deleted
+    with their dialogues."""
 
 
 class StoreDamaged(StoreRefused):

@@ -1,7 +1,7 @@
-"""Searches dialogues by words, findings, people, time and what was decided, newest or most likely first.
+"""Searches dialogues by words, findings, people, time and decisions, newest or most likely first.
 
-For reviewers and up; labelers and agents cannot search. What a page shows of a dialogue (its findings, what
-people decided) is recorded as read by the account, so that its later answers there are not blind.
+For reviewers and up; labelers and agents cannot search. The findings and decisions that a page displays are
+recorded as read by the account, so that its later answers there are not blind.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MAX_MS = 2**42
 
 
 class Search(Record):
-    """What dialogues to find; a filter that is not set lets all pass.
+    """A query for dialogues; a filter that is not set lets all pass.
 
     `text` holds words, ``"words in order"`` and ``begin*``, all of which the dialogue must have. A dialogue
     passes the filters `OF_FINDINGS` if one of its findings or suggestions meets all of them; `least` and
@@ -81,7 +81,7 @@ class Search(Record):
 
     @property
     def is_of_findings(self) -> bool:
-        """Whether findings are searched, not whole dialogues."""
+        """True if findings are searched, not whole dialogues."""
         return any(getattr(self, name) is not None for name in OF_FINDINGS)
 
     @property
@@ -110,7 +110,7 @@ class Snippet(Record):
 
 class Hit(Record):
     """A dialogue in a result. `agent`, `team`, `channel` and `release` are empty where there is none.
-    `quality` is the model's, `reviewed_quality` that by what people decided."""
+    `quality` is the model's, `reviewed_quality` follows people's decisions."""
 
     dialogue: str
     at_ms: int
@@ -128,7 +128,7 @@ class Hit(Record):
 
 
 class Count(Record):
-    """How many dialogues there are: exactly, or at least that many."""
+    """Number of dialogues: exactly, or at least that many."""
 
     n: int
     exact: bool
@@ -142,7 +142,7 @@ class Results(Record):
 
 
 class _Position(NamedTuple):
-    """Where a page ended: the key of its last row."""
+    """The key of a page's last row."""
 
     probability: float
     number: int
@@ -285,7 +285,7 @@ def find_place(text: str, terms: Sequence[Term]) -> int | None:
 
 @read_operation("review")
 def count(transaction: Transaction, actor: str, wanted: Search) -> Count:
-    """How many dialogues pass: exactly up to `MAX_COUNTED`, and if nothing is filtered."""
+    """Count the dialogues that pass: exactly up to `MAX_COUNTED`, and if nothing is filtered."""
     terms = parse_query(wanted.text)
     if wanted.text.strip() and not terms:
         return Count(n=0, exact=True)

@@ -81,12 +81,12 @@ def _validate_key(key: str) -> None:
 
 
 def has_values(row: Row[Any], values: dict[str, Any]) -> bool:
-    """Whether a row holds these values."""
+    """Returns whether a row holds these values."""
     return all(getattr(row, name) == value for name, value in _to_columns(values).items())
 
 
 def has_answered(transaction: Transaction, values: dict[str, Any]) -> bool:
-    """Whether the labeler has answered one of the questions before."""
+    """Returns whether the labeler has answered one of the questions before."""
     parameters = {"its_dialogue": values["dialogue"], "its_labeler": values["labeler"]}
     return any(
         None in (row.turn, values["turn"]) or row.turn == values["turn"]
@@ -135,8 +135,8 @@ def _validate(transaction: Transaction, values: dict[str, Any]) -> None:
     if values["turn"] is not None and values["turn"] not in lengths:
         raise StoreRefused("E_FINDING", "there is no such turn")
     for each in (*values["findings"], *values["rejections"]):
-        is_asked = each.code in values["codes"] and values["turn"] in (None, each.turn)
-        if not is_asked or each.turn not in lengths:
+        is_requested = each.code in values["codes"] and values["turn"] in (None, each.turn)
+        if not is_requested or each.turn not in lengths:
             raise StoreRefused(
                 "E_FINDING", "{code} in turn {turn} was not asked", code=each.code, turn=each.turn
             )
@@ -208,7 +208,7 @@ def import_annotations(
 
     `source` names their origin and, with their ids, makes them unique. With `project` they answer that
     project's questions. Only an admin imports annotations of other people, and the audit log records it;
-    an annotation of a model whose name is no account's belongs to nobody. An annotation of a dialogue in
+    an annotation of a model whose name is no account's has no owner. An annotation of a dialogue in
     which its labeler spoke is rejected. With `once` a second answer of a labeler to a question is rejected,
     also one of a concurrent import: imports into the same dialogues wait for each other.
 

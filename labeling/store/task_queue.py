@@ -1,6 +1,6 @@
 """The queue of a pool: the counts of each task, and the search for the next open task of an account.
 
-`update_task` is the only function that changes a task's counts (answers wanted, given and leased) and the
+`update_task` is the only function that changes a task's counts (wanted, answered and leased) and the
 state that follows from them. Tasks are ordered by priority, then age. A search walks the open tasks in this
 order, past those that the account has had: 1.1 ms for each 1,000 of them (SQLite, 2026-11-28). Permissions
 are checked by the caller.
@@ -18,7 +18,7 @@ from dialint.labeling.store.database.schema import annotation_rows, leases, part
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.records import Account, DialogueMissing, Pool, Project, TaskState
 
-ENDLESS = 1_000_000
+UNLIMITED = 1_000_000
 """Wanted answers of tasks that everybody may answer: training, exam and control tasks."""
 
 _LOCK = select(tasks).where(tasks.c.id == bindparam("task")).with_for_update(key_share=True)
@@ -102,7 +102,7 @@ _COUNTS = (
 
 
 def count_answered(transaction: Transaction, account: str, project: str, *pools: Pool) -> int:
-    """How many tasks of these pools of a project an account has answered."""
+    """Count the tasks of these pools of a project that an account has answered."""
     parameters = {"account": account, "project": project, "pools": pools}
     return int(transaction.run(_ANSWERED, parameters).scalar_one())
 
@@ -115,8 +115,7 @@ _ANSWERED = (
 )
 
 MAX_RETRIES, RETRY_PAUSE_S = 4, (0.005, 0.05)
-"""How often a search is repeated while all matching tasks are locked by others, and the range of the
-pause."""
+"""Repetitions of a search while all matching tasks are locked by others, and the range of the pause."""
 TOUCHED = ("held", "answered", "skipped", "discarded")
 """States of a lease after which the account does not get the task again."""
 
@@ -161,7 +160,7 @@ def _find_claimable() -> tuple[ColumnElement[bool], ...]:
 
 
 def count_claimable(transaction: Transaction, account: Account, project: str, pool: Pool) -> int:
-    """How many tasks `find_next_open` may still find, one after the other."""
+    """Count the tasks that `find_next_open` may still return, one after the other."""
     parameters = {"project": project, "pool": pool, "account": account.id, "agent": account.agent}
     return int(transaction.run(_N_CLAIMABLE, parameters).scalar_one())
 

@@ -1,4 +1,4 @@
-"""What an account sees of a task, and opening the next one: claimed, with its draft, in one transaction."""
+"""A task as an account sees it, and opening the next one: claimed, with its draft, in one transaction."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def open_lease(transaction: Transaction, actor: str, lease: Lease) -> OpenTask:
 
 @read_operation("label")
 def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
-    """What the actor may see of a task.
+    """Returns a task as the actor may see it.
 
     Blind for its holder: no answers of others, nothing of how it was sampled, no agent's name, no metadata,
     and a verdict only if the project is pre-labelled. Labelers see the turns, other fields only as far as the
@@ -164,10 +164,10 @@ MAX_GRADED = 200
 
 @read_operation("label")
 def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
-    """Open tasks of the actor's pools of a project that the actor may still get, by the fair share, too: not
-    those on own dialogues, nor those that the actor holds, has answered or has skipped. Tasks that somebody
-    else holds for now are among them if they need more answers. Where control tasks are mixed in the number
-    is rounded up to tens: as it does not fall after a control task, it would tell one.
+    """Count the open tasks of the actor's pools of a project that the actor may still get, within the fair
+    share: not those on own dialogues, nor those that the actor holds, has answered or has skipped. Tasks that
+    others hold are among them if they need more answers. Where control tasks are mixed in, the number is
+    rounded up to tens: as it does not fall after a control task, it would reveal one.
     """
     account, target = get_account(transaction, actor), get_project(transaction, project)
     n = sum(count_claimable(transaction, account, project, pool) for pool in account.pools)
@@ -178,7 +178,7 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
 
 
 class TrainingGrade(NamedTuple):
-    """Questions of training tasks that the actor answered, and how many rightly."""
+    """Number of questions of training tasks that the actor answered, `n_right` of them correctly."""
 
     n_right: int
     n: int
@@ -211,7 +211,7 @@ def load_training_gold(transaction: Transaction, actor: str, task: int) -> tuple
 
 @read_operation("label")
 def grade_own_training(transaction: Transaction, actor: str) -> TrainingGrade:
-    """How the actor answered the newest training tasks; nothing of exams and control tasks."""
+    """Grade the actor's answers to the newest training tasks; not to exams and control tasks."""
     graded = grade_account(transaction, actor, "training", n=MAX_GRADED)
     grades = [grade for answer in graded for grade in answer.grades]
     return TrainingGrade(sum(grade.marked == grade.present for grade in grades), len(grades))

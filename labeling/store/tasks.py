@@ -35,7 +35,7 @@ from dialint.labeling.store.rater_status import (
 )
 from dialint.labeling.store.records import Account, NewTask, Pool, Project, StoreRefused, TaskState
 from dialint.labeling.store.task_queue import (
-    ENDLESS,
+    UNLIMITED,
     count_by_state,
     is_not_own,
     lock_task,
@@ -45,7 +45,7 @@ from dialint.labeling.store.task_queue import (
 
 STATES: tuple[TaskState, ...] = get_args(TaskState)
 Design = Literal["random", "risk", "uncertain", "stratified", "audit"]
-"""How dialogues are sampled; see `queue.sampling.SamplingConfig`."""
+"""Designs of a sample of dialogues; see `queue.sampling.SamplingConfig`."""
 
 
 class SamplingUnit(NamedTuple):
@@ -103,13 +103,13 @@ def insert_tasks(transaction: Transaction, actor: str, target: Project, new: Seq
                 **shared,
                 # of a control task the rank counts the displays
                 "rank": 0.0 if task.pool == "control" else -task.priority,
-                "wanted": target.overlap if task.pool == "main" else ENDLESS,
+                "wanted": target.overlap if task.pool == "main" else UNLIMITED,
             }
             for task in items.values()
         ]
         transaction.run(insert(tasks), rows)
-        known = select(pairs.c.dialogue).where(pairs.c.dialogue.in_(controls))
-        paired = set(transaction.run(known).scalars())
+        in_pairs = select(pairs.c.dialogue).where(pairs.c.dialogue.in_(controls))
+        paired = set(transaction.run(in_pairs).scalars())
         if new_pairs := [{"dialogue": name, "pair": name} for name in sorted(controls - paired)]:
             transaction.run(insert(pairs), new_pairs)
         digest = compute_sha256(canonical_json([task.model_dump() for task in items.values()]))
@@ -142,13 +142,13 @@ def set_wanted(transaction: Transaction, actor: str, task: int, n: int) -> TaskS
 
 @read_operation("review")
 def count_tasks(transaction: Transaction, actor: str, project: str) -> dict[Pool, dict[TaskState, int]]:
-    """How many tasks of a project are in each pool and state."""
+    """Count the tasks of a project by pool and state."""
     counts = count_by_state(transaction, project)
     return {pool: {state: counts.get((pool, state), 0) for state in STATES} for pool in get_args(Pool)}
 
 
 class TaskProgress(NamedTuple):
-    """The counts of a task: answers wanted, answers given, and leases held."""
+    """The counts of a task: wanted answers, answers, and held leases."""
 
     id: int
     dialogue: str
@@ -209,8 +209,8 @@ def get_dialogue_id(store: Store, task: int) -> str:
     return str(store.read(lambda transaction: transaction.run(query).scalar_one()))
 
 
-def is_doubted(transaction: Transaction, dialogue: str) -> bool:
-    """Whether good labelers contradict the gold of a dialogue; if so, the gold is marked as in doubt."""
+def mark_doubted(transaction: Transaction, dialogue: str) -> bool:
+    """Returns whether good labelers contradict the gold of a dialogue, and if so marks it as in doubt."""
     answers, rules = grade_dialogue(transaction, dialogue, "control"), load_rules(transaction)
     wrong = [grade.marked != grade.present for answer in answers for grade in answer.grades]
     if sum(wrong) < rules.doubt_least * rules.doubt_share:  # saves grading every labeler
@@ -234,7 +234,7 @@ def is_doubted(transaction: Transaction, dialogue: str) -> bool:
 
 
 def _is_good_labeler(transaction: Transaction, account: str, dialogue: str, rules: Rules) -> bool:
-    """Whether the account is accurate enough on control tasks of other dialogues."""
+    """Returns whether the account is accurate enough on control tasks of other dialogues."""
     answers = grade_account(transaction, account, "control", n=rules.window)
     others = [answer for answer in answers if answer.grades and answer.dialogue != dialogue]
     balanced = measure_accuracy(others).balanced
@@ -295,12 +295,12 @@ _FRESH = _select_fresh()
 
 
 def _is_usable(transaction: Transaction, row: Row[Any], project: Project) -> bool:
-    """Whether the task may still be displayed; if not, its dialogue is withdrawn from every project."""
+    """Returns whether the task may still be displayed; if not, withdraws its dialogue from every project."""
     n_displays = transaction.run(_N_DISPLAYS, {"dialogue": row.dialogue}).scalar_one()
     if n_displays >= project.control_uses:
         transaction.run(update(gold).where(gold.c.dialogue == row.dialogue).values(retired=True))
         transaction.log("system", "gold.retire", row.dialogue, shown=int(n_displays))
-    elif not is_doubted(transaction, row.dialogue):
+    elif not mark_doubted(transaction, row.dialogue):
         return True
     withdraw(transaction, row.dialogue, "control")
     return False

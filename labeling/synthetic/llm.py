@@ -1,6 +1,6 @@
-"""Errors that an LLM makes: it is asked to rewrite one turn, and what cannot be proven is dropped.
+"""Errors that an LLM makes: it rewrites one turn, and answers that cannot be verified are dropped.
 
-It sees the masked dialogue, as a judge does. In what it writes, placeholders become the dialogue's own words.
+It sees the masked dialogue, as a judge does. Placeholders in its text become the dialogue's own words.
 """
 
 from __future__ import annotations

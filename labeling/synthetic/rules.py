@@ -61,7 +61,7 @@ def agent_positions(dialogue: Dialogue) -> list[int]:
 def make_error(dialogue: Dialogue, code: str, rng: Random) -> Edit | None:
     """Return an error of `code`, or None where no turn fits or a check finds the code already."""
     before = _hits(dialogue)
-    if code in codes_found(dialogue):
+    if code in detect_codes(dialogue):
         return None
     languages = {} if code in ANY_LANGUAGE else detect_languages(dialogue)[1]
     positions = agent_positions(dialogue)
@@ -77,7 +77,7 @@ def make_error(dialogue: Dialogue, code: str, rng: Random) -> Edit | None:
     return None
 
 
-def codes_found(dialogue: Dialogue) -> set[str]:
+def detect_codes(dialogue: Dialogue) -> set[str]:
     """Return the codes of all errors that the exact checks find in a dialogue."""
     return {code for code, _, _ in _hits(dialogue)}
 
@@ -177,11 +177,11 @@ MIN_REPEATED = 6
 def repeat_text(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
     """Send an earlier text of the agent again in place of an answer to a customer's question."""
     turns = dialogue.turns
-    asked = turns[position - 1] if position else None
-    if asked is None or asked.role != "customer" or turns[position].tool_calls:
+    before = turns[position - 1] if position else None
+    if before is None or before.role != "customer" or turns[position].tool_calls:
         return None
-    words = _content(asked.text)
-    if not words or not asked.text.rstrip().endswith("?") or PATTERNS.says_again.search(asked.text):
+    words = _content(before.text)
+    if not words or not before.text.rstrip().endswith("?") or PATTERNS.says_again.search(before.text):
         return None
     earlier = [
         text
@@ -223,7 +223,7 @@ def ask_again(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
         return None
     if any(turn.role != "tool" and PATTERNS.changes.search(turn.text) for turn in turns):
         return None
-    given = []
+    kinds = []
     for kind in ("order", "mail", "phone"):
         stated = [
             (n, match[1].lower())
@@ -232,8 +232,8 @@ def ask_again(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
             for match in getattr(PATTERNS, kind).finditer(turn.text)
         ]
         if len({value for _, value in stated}) == 1 and stated[0][0] < position:
-            given.append(kind)
-    return add_sentence(rng.choice(given), dialogue, position, rng) if given else None
+            kinds.append(kind)
+    return add_sentence(rng.choice(kinds), dialogue, position, rng) if kinds else None
 
 
 MIN_CENTS = 1_000
@@ -244,7 +244,7 @@ Value = tuple[str, Any]
 def change_figure(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
     """Change a sum, a date or a count that a tool's result or the customer states."""
     turn, earlier = dialogue.turns[position], dialogue.turns[:position]
-    said = [each[2] for n in agent_positions(dialogue) for each in _figures(dialogue.turns[n].text)]
+    stated = [each[2] for n in agent_positions(dialogue) for each in _figures(dialogue.turns[n].text)]
     figures = []
     for sentence in SENTENCE.finditer(turn.text):
         if sentence[0].rstrip().endswith("?") or PATTERNS.hedged.search(sentence[0]):
@@ -252,14 +252,14 @@ def change_figure(dialogue: Dialogue, position: int, rng: Random) -> Edit | None
         for start, end, value in _figures(turn.text, *sentence.span()):
             roles = {each.role for each in earlier if value in _values(each)}
             restates = PATTERNS.restates.search(turn.text, sentence.start(), start)
-            if said.count(value) == 1 and ("tool" in roles or ("customer" in roles and restates)):
+            if stated.count(value) == 1 and ("tool" in roles or ("customer" in roles and restates)):
                 figures.append((start, end, value[0]))
     if not figures:
         return None
     start, end, kind = rng.choice(figures)
     edit = _replace(dialogue, position, start, end, _other_figure(turn.text[start:end], kind, rng))
-    known = {value for each in dialogue.turns for value in _values(each)}
-    return None if any(value in known for at, _, value in _figures(edit.text) if at == start) else edit
+    existing = {value for each in dialogue.turns for value in _values(each)}
+    return None if any(value in existing for at, _, value in _figures(edit.text) if at == start) else edit
 
 
 def _figures(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[tuple[int, int, Value]]:

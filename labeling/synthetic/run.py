@@ -2,8 +2,8 @@
 
 At most one error is made in a dialogue, in a single turn. Its clean twin is an example of its own with the
 same `pair`; its label, of the same turn and code, has probability 0. Writes ``examples.jsonl``, or the sets
-of ``--shares``, and last the manifest. The dialogues are taken to be free of the codes that are made, but for
-what the exact checks find.
+of ``--shares``, and last the manifest. The dialogues are assumed to be free of the injected codes, except for
+findings of the exact checks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.dataset.examples import SPLITS
 from dialint.labeling.dataset.splits import DialogueGrouper, assign_split
 from dialint.labeling.synthetic.llm import Writer, possible_codes
-from dialint.labeling.synthetic.rules import RULES, Edit, agent_positions, codes_found, make_error
+from dialint.labeling.synthetic.rules import RULES, Edit, agent_positions, detect_codes, make_error
 
 Errors = dict[str, tuple[str, Edit]]  # code and error by the id of the dialogue
 UNUSED_OPTIONS = ("judge_budget", "judge_price", "judge_precision", "min_precision", "judge_detail",
@@ -44,7 +44,7 @@ UNUSED_OPTIONS = ("judge_budget", "judge_price", "judge_precision", "min_precisi
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class InjectConfig:
-    """Which errors are made, and how many."""
+    """Kinds and numbers of the errors to inject."""
 
     out: Path
     """Folder for the examples; must not hold a finished set."""
@@ -158,7 +158,7 @@ def make_errors(
             continue
         order = sorted(codes, key=lambda code: (counts[code], rng.random()))
         if writer is not None:
-            possible = possible_codes(dialogue, writer.taxonomy) - codes_found(dialogue)
+            possible = possible_codes(dialogue, writer.taxonomy) - detect_codes(dialogue)
             own = [(dialogue, code) for code in order if code in possible][:1]
             wanted += own
             counts.update(code for _, code in own)
@@ -191,7 +191,7 @@ def _write_sets(
             example
             for dialogue in own
             for example in to_examples(
-                dialogue, errors.get(dialogue.id), split, tuple(sorted(unknown | codes_found(dialogue)))
+                dialogue, errors.get(dialogue.id), split, tuple(sorted(unknown | detect_codes(dialogue)))
             )
         )
         yield write_lines(config.out / f"{name}.jsonl", map(to_line, examples))

@@ -144,7 +144,6 @@ def store(place: str, time_: FakeClock, request: pytest.FixtureRequest) -> Itera
 class Drivers:
     """Real processes that work on a store."""
 
-    told: Callable[..., list[tuple[str, float]]]
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
@@ -156,21 +155,20 @@ class Drivers:
         self.started.append(process)
         return process
 
-
-def told(path: Path, at_least: int = 0) -> list[tuple[str, float]]:
-    """Keys that a writer has told as acknowledged, and when; waits until there are enough."""
-    give_up_s = time.monotonic() + WAIT_S
-    while True:
-        lines = path.read_text().split("\n")[:-1] if path.exists() else []
-        if len(lines) >= at_least:
-            return [(line.split()[0], float(line.split()[1])) for line in lines]
-        assert time.monotonic() < give_up_s, "the writer does not write"
-        time.sleep(0.01)
+    def read_acknowledged(self, path: Path, at_least: int = 0) -> list[tuple[str, float]]:
+        """Keys and times that a writer has acknowledged in its file; waits until there are enough."""
+        give_up_s = time.monotonic() + WAIT_S
+        while True:
+            lines = path.read_text().split("\n")[:-1] if path.exists() else []
+            if len(lines) >= at_least:
+                return [(line.split()[0], float(line.split()[1])) for line in lines]
+            assert time.monotonic() < give_up_s, "the writer does not write"
+            time.sleep(0.01)
 
 
 @pytest.fixture
 def drivers() -> Iterator[Drivers]:
-    drivers = Drivers(told)
+    drivers = Drivers()
     yield drivers
     for process in drivers.started:
         if process.poll() is None:

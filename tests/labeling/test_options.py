@@ -27,18 +27,18 @@ APART = {
 def options() -> Iterator[tuple[type, str]]:
     """Every number of every configuration in labeling and app."""
     for package in (labeling, app):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if (
-                "migrations" in found.name
-                or found.name.startswith("dialint.app.console.")
-                or found.name in APART
+                "migrations" in module.name
+                or module.name.startswith("dialint.app.console.")
+                or module.name in APART
             ):
                 continue
-            for name, each in vars(importlib.import_module(found.name)).items():
+            for name, each in vars(importlib.import_module(module.name)).items():
                 if (
                     name.endswith("Config")
                     and dataclasses.is_dataclass(each)
-                    and each.__module__ == found.name
+                    and each.__module__ == module.name
                 ):
                     assert isinstance(each, type)
                     hints = typing.get_type_hints(each)
@@ -51,22 +51,22 @@ def options() -> Iterator[tuple[type, str]]:
 
 def needed(config: type, hints: dict[str, Any]) -> dict[str, Any]:
     """Something for each option that has no default."""
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in dataclasses.fields(config):
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             hint = str(hints[field.name])
-            given[field.name] = ("x",) if "tuple" in hint else Path("x") if "Path" in hint else "x"
-    return given
+            values[field.name] = ("x",) if "tuple" in hint else Path("x") if "Path" in hint else "x"
+    return values
 
 
 def test_no_option_takes_nan() -> None:
-    found = list(options())
-    assert len(found) > 10
+    configs = list(options())
+    assert len(configs) > 10
     takes = []
-    for config, name in found:
-        given = {**needed(config, typing.get_type_hints(config)), name: math.nan}
+    for config, name in configs:
+        values = {**needed(config, typing.get_type_hints(config)), name: math.nan}
         try:
-            config(**given)
+            config(**values)
         except ConfigError:
             continue
         takes.append((config.__name__, name))

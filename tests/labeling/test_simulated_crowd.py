@@ -39,7 +39,7 @@ def crowd() -> Any:
 
 def examples(n: int) -> list[Example]:
     """Every second one has an error, T1 in turn 1; words of their own keep the dialogues apart."""
-    found = []
+    made = []
     for number in range(n):
         own = " ".join(f"{word}{number}" for word in ("alpha", "beta", "gamma", "delta", "epsilon"))
         turns = (
@@ -50,8 +50,8 @@ def examples(n: int) -> list[Example]:
         name = f"d{number}"
         error = Label(dialogue_id=name, turn=1, code="T1", probability=1.0, method="made", start=0, end=23)
         dialogue = Dialogue(id=name, turns=turns, metadata={"error": "T1"})
-        found.append(Example(dialogue=dialogue, labels=() if number % 2 else (error,), split="train"))
-    return found
+        made.append(Example(dialogue=dialogue, labels=() if number % 2 else (error,), split="train"))
+    return made
 
 
 class Suspicious(PlainDetector):
@@ -85,17 +85,17 @@ def test_answers_become_labels_and_preferences(
         config = crowd.CrowdConfig(out=out, examples=tmp_path, labelers=5, seed=7)
         crowd.make_crowd(config)
         with Store.open(str(out / "store.sqlite")) as store:
-            found = list(iterate_counted(store, crowd.ADMIN))
-        answers.append({(one.dialogue_id, one.labeler): (one.findings, one.seconds) for one in found})
+            counted = list(iterate_counted(store, crowd.ADMIN))
+        answers.append({(one.dialogue_id, one.labeler): (one.findings, one.seconds) for one in counted})
     assert answers[0] == answers[1], "the same seed gives the same answers"
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         crowd.make_crowd(config)
-    kinds = Counter((one.kind, one.seen_verdict) for one in found)
+    kinds = Counter((one.kind, one.seen_verdict) for one in counted)
     assert kinds == {("crowd", False): 3 * N, ("reviewer", True): N // 2}
-    assert all("simulated" in one.labeler for one in found)
+    assert all("simulated" in one.labeler for one in counted)
     manifest = json.loads((out / "manifest.json").read_text())
     assert {one["name"]: one["answers"] for one in manifest["people"]} == Counter(
-        one.labeler for one in found
+        one.labeler for one in counted
     )
     with Store.open(str(out / "store.sqlite")) as store:
         aggregate_store(store, crowd.ADMIN, StoreLabelsConfig(), load_taxonomy())

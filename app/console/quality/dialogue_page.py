@@ -234,7 +234,7 @@ def _describe_answer(answer: Annotation, taxonomy: Taxonomy, history: DialogueHi
         "expert": _("Decision of the expert {name}"), "appeal": _("Answer to an appeal by {name}"),
         "model": _("Answer of the model {name}"),
     }  # fmt: skip
-    corrected = "" if int(answer.id) in history.standing else _("corrected later")
+    corrected = "" if int(answer.id) in history.current else _("corrected later")
     blind = _("after seeing what others say") if answer.seen_verdict else _("blind")
     codes = (
         _("asked of {codes}").format(codes=", ".join(answer.codes))

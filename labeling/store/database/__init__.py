@@ -1,1 +1,1 @@
-"""Where the store lives: SQLite or PostgreSQL, its tables, transactions, audit log and backups."""
+"""The store's database, SQLite or PostgreSQL: tables, transactions, audit log and backups."""

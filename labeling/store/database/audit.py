@@ -1,9 +1,9 @@
-"""The audit log: a hash chain with a signed head, so that whoever has the key detects entries that were
-changed, deleted or inserted.
+"""The audit log: a hash chain with a signed head, which reveals changed, deleted or inserted entries to any
+holder of the key.
 
 An entry's hash is SHA-256 over the previous hash and the entry as canonical JSON. Ids rise by one without
-gaps. ``audit_head`` repeats the last id and hash and signs them with the store's key (`keys`), so that
-neither a recomputed nor a truncated chain passes without the key. Each commit verifies the signature before
+gaps. ``audit_head`` repeats the last id and hash and signs them with the store's `Key`, so that neither a
+recomputed nor a truncated chain passes without the key. Each commit verifies the signature before
 it signs its own, so that no foreign change gets signed later. Entries hold ids, hashes and numbers, never a
 dialogue's text.
 """

@@ -75,24 +75,20 @@ def backup(store: Store, folder: Path) -> Path:
     with making_files(marker=folder / MARKER) as is_left:
         with disk_errors(folder):
             _clear_folder(folder, is_left=is_left)
-        _write(store, folder)
+        started_s = time.monotonic()
+        is_file = on_sqlite(store.engine.url)
+        content = _copy_file(store, folder) if is_file else _copy_tables(store, folder)
+        with disk_errors(folder):
+            fsync_folder(folder)
+        manifest = {
+            "kind": KIND,
+            "database": "sqlite" if is_file else "postgresql",
+            **content,
+            "versions": package_versions("dialint", "SQLAlchemy", "alembic"),
+            "seconds": round(time.monotonic() - started_s, 3),
+        }
+        write_manifest(folder / MANIFEST, manifest)
     return folder
-
-
-def _write(store: Store, folder: Path) -> None:
-    started_s = time.monotonic()
-    is_file = on_sqlite(store.engine.url)
-    content = _copy_file(store, folder) if is_file else _copy_tables(store, folder)
-    with disk_errors(folder):
-        fsync_folder(folder)
-    manifest = {
-        "kind": KIND,
-        "database": "sqlite" if is_file else "postgresql",
-        **content,
-        "versions": package_versions("dialint", "SQLAlchemy", "alembic"),
-        "seconds": round(time.monotonic() - started_s, 3),
-    }
-    write_manifest(folder / MANIFEST, manifest)
 
 
 def read_head(folder: Path) -> Head:
@@ -135,7 +131,13 @@ def restore(folder: Path, location: str | None = None) -> None:
     if (key := manifest.get("key")) and key != find_key(url).id:
         raise ConfigError("E_STORE_KEY", f"{folder}: sealed with the key {key}, another one than is set")
     if on_sqlite(url):
-        _restore_file(folder, Path(str(url.database)))
+        path = Path(str(url.database))
+        if path.exists():
+            raise ConfigError("E_RESTORE", f"{path}: exists; a backup is restored into nothing")
+        make_output_folder(path.parent)
+        remove_orphans(path)
+        with open(folder / SQLITE_COPY, "rb") as source, atomic_file(path) as target:
+            shutil.copyfileobj(source, target, CHUNK)
         return
     with Store(open_engine(url)) as store:
         if store.read(lambda transaction: inspect(transaction.connection).get_table_names()):
@@ -180,7 +182,14 @@ def _copy_tables(store: Store, folder: Path) -> dict[str, Any]:
             version, head = (
                 dict(connection.execute(text(query)).one()._mapping) for query in (_VERSION, _HEAD)
             )
-            files = [_copy_table(connection, table, folder) for table in _tables(connection)]
+            files = []
+            for table in _tables(connection):
+                rows = connection.execute(select(func.count()).select_from(table)).scalar_one()
+                path, command = folder / f"{table.name}{TABLE_COPY}", f"COPY {_with_columns(table)} TO STDOUT"
+                with atomic_file(path) as file, _open_copy(connection, command) as copy:
+                    for block in copy:
+                        file.write(block)
+                files.append(file_entry(path, rows))
     return {**_manifest_fields(version, head), "files": files}
 
 
@@ -189,15 +198,6 @@ def _tables(connection: Connection) -> list[Table]:
     metadata = MetaData()
     metadata.reflect(connection)
     return [table for table in metadata.sorted_tables if table.name != "alembic_version"]
-
-
-def _copy_table(connection: Connection, table: Table, folder: Path) -> dict[str, Any]:
-    rows = connection.execute(select(func.count()).select_from(table)).scalar_one()
-    path = folder / f"{table.name}{TABLE_COPY}"
-    with atomic_file(path) as file, _open_copy(connection, f"COPY {_with_columns(table)} TO STDOUT") as copy:
-        for block in copy:
-            file.write(block)
-    return file_entry(path, rows)
 
 
 def _with_columns(table: Table) -> str:
@@ -212,15 +212,6 @@ def _open_copy(connection: Connection, command: str) -> Iterator[Copy]:
         yield copy
 
 
-def _restore_file(folder: Path, path: Path) -> None:
-    if path.exists():
-        raise ConfigError("E_RESTORE", f"{path}: exists; a backup is restored into nothing")
-    make_output_folder(path.parent)
-    remove_orphans(path)
-    with open(folder / SQLITE_COPY, "rb") as source, atomic_file(path) as target:
-        shutil.copyfileobj(source, target, CHUNK)
-
-
 def _restore_tables(store: Store, folder: Path, manifest: dict[str, Any]) -> None:
     from dialint.labeling.store.database.migrations import migrate
 
@@ -228,15 +219,11 @@ def _restore_tables(store: Store, folder: Path, manifest: dict[str, Any]) -> Non
         migrate(connection, manifest["store_version"])
         connection.execute(text("DELETE FROM audit_head"))
         for table in _tables(connection):
-            _fill_table(connection, table, folder / f"{table.name}{TABLE_COPY}")
-
-
-def _fill_table(connection: Connection, table: Table, path: Path) -> None:
-    with open(path, "rb") as file, _open_copy(connection, f"COPY {_with_columns(table)} FROM STDIN") as copy:
-        while block := file.read(CHUNK):
-            copy.write(block)
-    if table.autoincrement_column is not None:
-        sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
-        connection.execute(
-            text(f"SELECT setval({sequence}, (SELECT coalesce(max(id), 0) + 1 FROM {table.name}), false)")
-        )
+            path, command = folder / f"{table.name}{TABLE_COPY}", f"COPY {_with_columns(table)} FROM STDIN"
+            with open(path, "rb") as file, _open_copy(connection, command) as copy:
+                while block := file.read(CHUNK):
+                    copy.write(block)
+            if table.autoincrement_column is not None:
+                sequence = f"pg_get_serial_sequence('{table.name}', 'id')"
+                next_id = f"SELECT coalesce(max(id), 0) + 1 FROM {table.name}"
+                connection.execute(text(f"SELECT setval({sequence}, ({next_id}), false)"))

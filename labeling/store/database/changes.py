@@ -1,4 +1,4 @@
-"""Which rows each transaction changed, as the audit log records it, and the comparison of tables with it.
+"""The rows that each transaction changed, for the audit log, and the comparison of the tables with them.
 
 Every statement that changes a table returns the rows it changed (RETURNING), and the transaction records the
 columns that the statement set. Operations do not declare their changes and cannot forget to. A column that
@@ -112,7 +112,7 @@ def unpack(changes: str) -> Iterator[Change]:
 
 
 def changes_sealed_table(statement: Any) -> bool:
-    """Whether a statement changes a table that the log records."""
+    """Returns whether a statement changes a table that the log records."""
     return isinstance(statement, UpdateBase) and _table(statement).name not in UNSEALED
 
 
@@ -123,9 +123,9 @@ def _table(statement: UpdateBase) -> Table:
 
 @lru_cache(512)
 def add_returning(statement: UpdateBase) -> UpdateBase:
-    """Extend the RETURNING clause of a statement by every column that the log may record. What it returns
-    already is read from a copy: the statement keeps what it is asked, and then returns the last page of many
-    rows only."""
+    """Extend the RETURNING clause of a statement by every column that the log may record. The columns that it
+    returns already are read from a copy: a statement to which they were added again would return the last
+    page of many rows only."""
     table, returned = _table(statement), {column.name for column in statement.returning().exported_columns}
     names = {*(column.name for column in table.primary_key)}
     if not isinstance(statement, Delete):
@@ -134,8 +134,8 @@ def add_returning(statement: UpdateBase) -> UpdateBase:
 
 
 def _is_partial(statement: UpdateBase) -> bool:
-    """Whether rows may have earlier values in columns that the statement does not set: all but a plain
-    insert."""
+    """Returns whether rows may keep earlier values of columns that the statement does not set: by all but a
+    plain insert."""
     return not isinstance(statement, Insert) or statement._post_values_clause is not None
 
 

@@ -1,4 +1,4 @@
-"""What people have made of a dialogue's verdict: the decision on each finding, and the state of the dialogue.
+"""People's decisions on a verdict: one on each finding, and the state of the dialogue that follows.
 
 Pure functions from a verdict, the answers that count and the appeals to the rows of ``dialogue_index`` and
 ``finding_index``. The rules:
@@ -11,15 +11,15 @@ Pure functions from a verdict, the answers that count and the appeals to the row
   it supersedes.
 - Not decisions: blind second reviews of an appeal, exercises (training, exam and control tasks, calibration
   sessions), and answers that a ban discarded. The ban alone changes nothing: the tasks that it reopens are
-  answered again. A direct review by somebody who was banned later stands until somebody reviews again.
+  answered again. A direct review by an account that was banned later holds until the next review.
 - A finding is confirmed if the answer has it, changed if with another code or severity, else rejected; open
-  if nobody was asked. Errors that only the answer has are added. A suggestion that was not taken up stays
-  open; one that was is an addition of the person.
-- A decided appeal has the last word: overturned rejects the finding, upheld confirms it. An amended one is
+  without an answer. Errors that only the answer has are added. A suggestion that was not accepted stays open;
+  an accepted one is an addition of the person.
+- A decided appeal overrides answers: overturned rejects the finding, upheld confirms it. An amended one is
   decided by the annotation of the expert who amended it.
-- The reviewed score of a dialogue counts what stands after that: confirmed and added errors, changed ones by
-  their new severity, and findings of the model that nobody has decided. It exists once somebody has decided
-  anything, if the model or a person has judged the whole dialogue.
+- The reviewed score of a dialogue counts the resulting errors: confirmed and added ones, changed ones by
+  their new severity, and undecided findings of the model. It exists after the first decision, if the model or
+  a person has judged the whole dialogue.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dialint.labeling.store.database.schema import FINDING_COUNTS
 
 Decision = Literal["open", "confirmed", "rejected", "changed", "added"]
 Review = Literal["none", "labeled", "reviewed"]
-"""Whether labelers answered, or a reviewer or expert did."""
+"""The highest role that answered: none, a labeler, or a reviewer or expert."""
 AppealState = Literal["none", "open", "overturned", "upheld", "amended"]
 Finding = Mapping[str, Any]
 """A finding as it is stored, as JSON."""
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
     findings: tuple[Finding, ...]
 
     def asks(self, finding: Finding) -> bool:
-        """Whether the answer decides the finding's turn and code."""
+        """Returns whether the answer decides the finding's turn and code."""
         return finding["code"] in self.codes and self.turn in (None, finding["turn"])
 
 
@@ -73,8 +73,8 @@ class Appeal(NamedTuple):
 
 @dataclass(frozen=True)
 class DecidedFinding:
-    """A finding, suggestion or addition, with what people made of it. `reviewed` are code and severity of
-    the error which stands; None if none does."""
+    """A finding, suggestion or addition with people's decision. `reviewed` are code and severity of the
+    resulting error; None if there is none."""
 
     suggestion: bool
     turn: int
@@ -99,7 +99,10 @@ def decide_findings(
             error = str(finding["code"]), str(finding["severity"])
             answer = next((answer for answer in ordered if answer.asks(finding)), None)
             decision, reviewed = _decide(finding, None if answer is None else left[answer.id], is_suggestion)
-            state = "none" if is_suggestion else _appeal_state(finding, appeals)
+            states = [each.state for each in appeals if (each.turn, each.code) == (finding["turn"], error[0])]
+            state: AppealState = "none"  # open if one of the appeals is, else that of the last one
+            if states and not is_suggestion:
+                state = "open" if "open" in states else states[-1]
             if state == "overturned":
                 decision, reviewed = "rejected", None
             elif state == "upheld":
@@ -122,9 +125,8 @@ def decide_findings(
 def _decide(
     finding: Finding, own: list[Finding] | None, is_suggestion: bool
 ) -> tuple[Decision, tuple[str, str] | None]:
-    """The decision of the answer whose findings are `own`, and code and severity of what stands; the
-    finding that matches is removed from `own`. What matches: the same place, else the same code in the same
-    turn."""
+    """Returns the decision of the answer whose findings are `own`, and code and severity of the resulting
+    error; removes the match from `own`: the finding at the same place, else of the same code in the turn."""
     if own is None:
         return "open", None if is_suggestion else (str(finding["code"]), str(finding["severity"]))
     place = (finding["turn"], finding["start"], finding["end"])
@@ -139,12 +141,6 @@ def _decide(
     return "confirmed" if same else "changed", (str(match["code"]), str(match["severity"]))
 
 
-def _appeal_state(finding: Finding, appeals: Sequence[Appeal]) -> AppealState:
-    """The state of the appeals against a finding: open if one is, else that of the last one."""
-    states = [each.state for each in appeals if (each.turn, each.code) == (finding["turn"], finding["code"])]
-    return "none" if not states else "open" if "open" in states else states[-1]
-
-
 def describe_dialogue(
     verdict: Verdict | None,
     findings: Sequence[DecidedFinding],
@@ -153,8 +149,8 @@ def describe_dialogue(
     *,
     is_read_whole: bool,
 ) -> dict[str, Any]:
-    """The columns of a dialogue's row that follow from its verdict and what people said; `is_read_whole`: a
-    person who decides was asked about the whole dialogue."""
+    """Returns the columns of a dialogue's row that follow from its verdict and people's decisions;
+    `is_read_whole`: a reviewer or expert answered for the whole dialogue."""
     content: Mapping[str, Any] = {} if verdict is None else verdict.content
     counts = Counter(name for one in findings for name in _list_counts(one))
     proposed = [one for one in findings if one.decision != "added"]

@@ -1,4 +1,4 @@
-"""Keeps the tables that dialogues are searched and counted by: ``dialogue_index``, ``finding_index`` and the
+"""Derived tables for searching and counting dialogues: ``dialogue_index``, ``finding_index`` and the
 full-text index ``dialogue_words``; and queries of that index.
 
 They follow from dialogues, verdicts, annotations, tasks, leases and appeals (`decisions` has the rules). An
@@ -67,13 +67,15 @@ DAY_MS = 86_400_000
 MAX_NAME = 100
 _DECIDING = ("reviewer", "expert", "appeal")
 _FOLLOW_UP = "appeal"
-"""Why of a task for a blind second review (`exposure.APPEAL`)."""
+"""`why` of a task for a blind second review (`exposure.APPEAL`)."""
 Content = Mapping[str, Any]
-"""A dialogue's or verdict's content, as its JSON in the store says."""
+"""A dialogue's or verdict's content, as JSON in the store."""
 
 
 @dataclass
 class DerivedRows:
+    """The derived rows of one dialogue."""
+
     dialogue: dict[str, Any]
     findings: list[dict[str, Any]]
 
@@ -88,8 +90,8 @@ def _refresh(connection: Connection, ids: Sequence[str]) -> None:
         _refresh_batch(connection, ids[start : start + BATCH])
 
 
-def forget(transaction: Transaction, ids: Collection[str]) -> None:
-    """Delete the rows of these dialogues, and what the full-text index has of them. Call it before anything
+def delete_derived(transaction: Transaction, ids: Collection[str]) -> None:
+    """Delete the derived rows of these dialogues, also in the full-text index. Call it before any other row
     of the dialogues is deleted."""
     connection = transaction.connection
     numbers = {row.dialogue: row.number for row in connection.execute(_FACTS, {"ids": list(ids)})}
@@ -109,7 +111,7 @@ def forget(transaction: Transaction, ids: Collection[str]) -> None:
 
 
 def rebuild(connection: Connection) -> None:
-    """Derive all rows from nothing; the caller makes sure that nobody writes."""
+    """Derive all rows anew; the caller prevents concurrent writes."""
     if connection.dialect.name == "sqlite":
         connection.execute(text("INSERT INTO dialogue_words (dialogue_words) VALUES ('delete-all')"))
     else:
@@ -191,7 +193,7 @@ _APPEALS = (
 
 def describe_facts(row: Any, content: Content) -> dict[str, Any]:
     """The columns of a dialogue's row that never change, but for its number, from its row in ``dialogues``.
-    The time is that of the first turn that has one, else when the dialogue came to the store."""
+    The time is that of the first turn that has one, else that of the import."""
     times = (turn.get("at") for turn in content["turns"])
     at = next((time for time in times if time is not None), None)
     at_ms = row.created_ms
@@ -267,7 +269,7 @@ def number_to_ms(number: int) -> int:
 
 
 def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str, DerivedRows]:
-    """Derive the rows of some dialogues from these facts and from what the store has of them."""
+    """Derive the rows of some dialogues from these facts and the store's other tables."""
     if not facts:
         return {}
     ids = {"ids": list(facts)}

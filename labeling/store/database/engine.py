@@ -63,7 +63,7 @@ def display_url(url: URL) -> str:
 
 
 def on_sqlite(url: URL) -> bool:
-    """Whether the URL is of a SQLite file."""
+    """Returns whether the URL is of a SQLite file."""
     return url.get_backend_name() == "sqlite"
 
 
@@ -111,9 +111,8 @@ def _begin_sqlite(connection: Connection) -> None:
     started_s = time.monotonic()
     while (waited_s := time.monotonic() - started_s) < PATIENCE_S:
         try:
-            plain.execute(
-                "BEGIN IMMEDIATE"
-            )  # not through SQLAlchemy, whose overhead would load the machine with sixteen waiting writers
+            # not through SQLAlchemy, whose overhead would load the machine with sixteen waiting writers
+            plain.execute("BEGIN IMMEDIATE")
             return
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF not in (SQLITE_BUSY, SQLITE_LOCKED):
@@ -129,17 +128,17 @@ def pause_s(waited_s: float) -> float:
 
 
 def is_locked(error: DBAPIError) -> bool:
-    """Whether SQLite reports that another connection holds the lock."""
+    """Returns whether SQLite reports that another connection holds the lock."""
     return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (SQLITE_BUSY, SQLITE_LOCKED)
 
 
 def is_aborted(error: DBAPIError) -> bool:
-    """Whether PostgreSQL aborted the transaction because of a deadlock or serialization failure."""
+    """Returns whether PostgreSQL aborted the transaction because of a deadlock or serialization failure."""
     return getattr(error.orig, "sqlstate", None) in ("40001", "40P01")
 
 
 def is_disconnect(error: DBAPIError) -> bool:
-    """Whether PostgreSQL is unavailable: it shut down, is starting up, or the connection broke."""
+    """Returns whether PostgreSQL is unavailable: it shut down, is starting up, or the connection broke."""
     if not hasattr(error.orig, "sqlstate"):
         return False
     state = getattr(error.orig, "sqlstate", None)

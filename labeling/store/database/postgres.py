@@ -1,8 +1,8 @@
-"""Connections to PostgreSQL that notice when the server has gone silent.
+"""Connections to PostgreSQL that detect an unresponsive server.
 
-A stopped server and a network that swallows packets leave a connection open on which nothing ever comes, and
-no timeout of the server's applies. A query may take long for good reasons, though. So whoever has waited for
-`SILENT_S` asks the server for a second connection: if it does not answer that either, it is away.
+A stopped server, or a network that drops packets, leaves a connection open without any reply, and no timeout
+of the server's applies; but a query may take long for good reasons. A connection that has received nothing
+for `SILENT_S` therefore opens a second one: if that fails too, the server is unavailable.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 import psycopg
 
 SILENT_S = 2.0
-"""After this long without a byte the server is asked whether it is there."""
+"""Time without a byte after which the server is pinged."""
 PING_S = 3
-"""For this long it may take to answer."""
+"""Timeout of the ping."""
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection that fails as broken if its server is away."""
+    """A connection that fails as broken if its server is unavailable."""
 
     ping: Callable[[], psycopg.Connection[Any]]
 
@@ -28,12 +28,12 @@ class Connection(psycopg.Connection[Any]):
         """Run an exchange with the server.
 
         Raises:
-            OperationalError: the server is away.
+            OperationalError: the server is unavailable.
         """
         return super().wait(self._watch(gen), interval, timeout)
 
     def _watch(self, exchange: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """The same exchange; each answer of no bytes is a moment to look at the clock."""
+        """The same exchange; checks the time at each wake-up without bytes."""
         try:
             wanted = next(exchange)
             received_s = time.monotonic()
@@ -59,7 +59,7 @@ class Connection(psycopg.Connection[Any]):
 
 
 def connect(*arguments: Any, lock_timeout_s: float, **options: Any) -> Connection:
-    """A connection on which a lock is waited for no longer than this."""
+    """Open a connection with this timeout for locks."""
     connection = Connection.connect(*arguments, **options)
     connection.ping = lambda: psycopg.connect(*arguments, **{**options, "connect_timeout": PING_S})
     connection.autocommit = True

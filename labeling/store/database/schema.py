@@ -28,7 +28,7 @@ VERSION = "0001"
 """The newest revision, which this code requires."""
 
 FINDING_COUNTS = ("findings", "suggestions", "confirmed", "rejected", "changed", "added", "appealed", "overturned")  # fmt: skip # noqa: E501
-"""What is counted of findings; `added` is by people."""
+"""Counts of findings; `added` ones are by people."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")
 metadata = MetaData()
@@ -279,7 +279,7 @@ erasures = Table(  # dialogues that were deleted everywhere; nothing of their co
     Column("dialogue_sha256", Text, primary_key=True),
     Column("account", Text, ForeignKey("accounts.id"), nullable=False),
     Column("reason", Text, nullable=False),
-    Column("content", Text, nullable=False),  # what was deleted, in counts
+    Column("content", Text, nullable=False),  # counts of the deleted rows
     Column("at_ms", BigInteger, nullable=False),
 )  # fmt: skip
 

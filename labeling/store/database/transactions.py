@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar, overload
 
@@ -71,7 +71,7 @@ RECONNECT_PAUSE_S = 0.25
 """Pause between two attempts to reach an unavailable database."""
 _DATABASE_MS = text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)")
 FAIL_FAST_S = 1.0
-"""For this long after a database was waited for in vain nobody waits again: a click is several operations."""
+"""Time after a failed wait for the database in which operations fail at once: a click is several of them."""
 
 
 @dataclass
@@ -143,7 +143,7 @@ class Transaction:
 
     @property
     def on_sqlite(self) -> bool:
-        """Whether the database is SQLite."""
+        """True if the database is SQLite."""
         return self.connection.dialect.name == "sqlite"
 
     def finish(self) -> None:
@@ -332,16 +332,16 @@ def read_pages(
     """Yield all rows in order of their `key`, `READ_PAGE` of them per transaction, so that writers are not
     blocked for long."""
     last: tuple[Any, ...] | None = None
-    while True:
+
+    def load_page(transaction: Transaction) -> Sequence[Row[Any]]:
         query = select(*key, *columns).where(where).order_by(*key).limit(READ_PAGE)
         if last is not None:
             query = query.where(tuple_(*key) > tuple_(*last))
-        rows = store.read(partial(_fetch_all, query=query))
+        return transaction.run(query).all()
+
+    while True:
+        rows = store.read(load_page)
         yield from rows
         if len(rows) < READ_PAGE:
             return
         last = tuple(rows[-1][: len(key)])
-
-
-def _fetch_all(transaction: Transaction, query: Select[Any]) -> Sequence[Row[Any]]:
-    return transaction.run(query).all()

@@ -56,8 +56,12 @@ def upgrade(
         WorldError: it cannot be reached, or the disk is full.
     """
     url = store_url(location)
-    if on_sqlite(url):
-        _create_file(Path(str(url.database)))
+    if on_sqlite(url):  # SQLite's journal files inherit the mode of the file, 0600
+        path = Path(str(url.database))
+        with disk_errors(path):
+            make_output_folder(path.parent)
+            with suppress(FileExistsError):
+                os.close(create_private(path))
     target = newest_revision(revisions)
     with Store(open_engine(url)) as store:
         before = store.read(read_version)
@@ -74,14 +78,6 @@ def upgrade(
             make_key(url)
         store.write(lambda transaction: _upgrade(transaction, revisions), repeatable=True)
         return before, backup_folder
-
-
-def _create_file(path: Path) -> None:
-    """Create the file with mode 0600, if there is none; SQLite's journal files inherit the mode."""
-    with disk_errors(path):
-        make_output_folder(path.parent)
-        with suppress(FileExistsError):
-            os.close(create_private(path))
 
 
 def _backup_path(store: Store, revision: str) -> Path:

@@ -1,4 +1,4 @@
-"""Verifies that a store is what was written; repairs nothing.
+"""Verifies a store against its audit log; repairs nothing.
 
 It verifies the audit chain up to its signed head; every row of every table against the log
 (`changes.Replay`); the schema against the last upgrade; the contents of dialogues and verdicts against their
@@ -6,7 +6,7 @@ hashes; derived data (index tables, the counts of a task) against the tables the
 integrity of SQLite's pages. It runs in one snapshot, does not block writers, and its memory does not grow
 with the store.
 
-Whoever has the key can still forge anything, and a complete older copy of the store is valid: only its head,
+A holder of the key can still forge anything, and a complete older copy of the store is valid: only its head,
 saved elsewhere (`expect_head`), distinguishes it from the newest.
 """
 
@@ -48,7 +48,7 @@ from dialint.labeling.store.records import StoreDamaged
 
 @dataclass(frozen=True)
 class VerifiedCounts:
-    """How many rows of each kind were verified, and the head of the audit log."""
+    """Number of verified rows of each kind, and the head of the audit log."""
 
     audit_entries: int
     annotations: int

@@ -37,22 +37,22 @@ def answered(store: Store) -> Store:
 
 
 def test_answers_become_labels(answered: Store) -> None:
-    told = aggregate_store(answered, "lea", SETTLE, TAXONOMY)
-    assert (told.questions, told.gold, told.with_model) == (10, 0, 5)
-    found = {name: dialogues.list_labels(answered, "rob", name) for name in VOTES}
-    (first,) = [one for one in found["d1"] if one.code == "C1"]
+    summary = aggregate_store(answered, "lea", SETTLE, TAXONOMY)
+    assert (summary.questions, summary.gold, summary.with_model) == (10, 0, 5)
+    labels = {name: dialogues.list_labels(answered, "rob", name) for name in VOTES}
+    (first,) = [one for one in labels["d1"] if one.code == "C1"]
     assert (first.turn, first.method, first.n_labelers, first.start, first.end) == (1, "joint", 3, 0, 8)
-    probabilities = {name: found[name][0].probability for name in VOTES}
+    probabilities = {name: labels[name][0].probability for name in VOTES}
     assert probabilities["d1"] > probabilities["d5"] > 0.5 > probabilities["d3"] > probabilities["d2"]
-    assert aggregate_store(answered, "lea", SETTLE, TAXONOMY) == told
-    assert dialogues.list_labels(answered, "rob", "d1") == found["d1"]
+    assert aggregate_store(answered, "lea", SETTLE, TAXONOMY) == summary
+    assert dialogues.list_labels(answered, "rob", "d1") == labels["d1"]
     with pytest.raises(NotAllowed):
         aggregate_store(answered, "rob", SETTLE, TAXONOMY)
 
 
 def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Store) -> None:
-    told = aggregate_store(answered, "lea", StoreLabelsConfig("p", least=0.5), TAXONOMY)
-    assert told.labels == 3
+    summary = aggregate_store(answered, "lea", StoreLabelsConfig("p", least=0.5), TAXONOMY)
+    assert summary.labels == 3
     assert dialogues.list_labels(answered, "rob", "d2") == ()
     assert dialogues.list_labels(answered, "rob", "d3")[0].probability < 0.5, "somebody found it"
     for first in annotations.list_annotations(answered, "rob", "d1"):
@@ -65,9 +65,9 @@ def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Sto
 def test_what_is_open_goes_to_experts_once(answered: Store) -> None:
     config = AdjudicateConfig(into="e", project="p", sure=0.95)
     dry = adjudicate(answered, "lea", replace(config, dry_run=True), TAXONOMY)
-    told = adjudicate(answered, "lea", config, TAXONOMY)
-    assert (dry.added, told.added, told.cases, told.disagree) == (0, told.cases, dry.cases, 2)
-    assert told.cases >= 1
+    summary = adjudicate(answered, "lea", config, TAXONOMY)
+    assert (dry.added, summary.added, summary.cases, summary.disagree) == (0, summary.cases, dry.cases, 2)
+    assert summary.cases >= 1
     assert adjudicate(answered, "lea", config, TAXONOMY).added == 0
     assert adjudicate(answered, "lea", DISPUTED, TAXONOMY).cases == 2
     with pytest.raises(ConfigError, match="for adjudication"):
@@ -79,12 +79,12 @@ def decided(store: Store, wanted: str, *, present: bool) -> int:
     adjudicate(store, "lea", DISPUTED, TAXONOMY)
     while lease := leases.claim(store, "emil", "e", at_once=9):
         if lease.dialogue == wanted:
-            shown = load_case(store, "emil", lease.task)
-            assert [one.labeler for one in shown.answers] == list(PEOPLE)
-            assert shown.task.dialogue.agent == "a1"
-            assert shown.verdict is not None
-            found = [make.finding()] if present else []
-            arguments = (lease.task, lease.token, "key", found, "the customer had asked twice")
+            case = load_case(store, "emil", lease.task)
+            assert [one.labeler for one in case.answers] == list(PEOPLE)
+            assert case.task.dialogue.agent == "a1"
+            assert case.verdict is not None
+            findings = [make.finding()] if present else []
+            arguments = (lease.task, lease.token, "key", findings, "the customer had asked twice")
             first = decide_case(store, "emil", *arguments)
             assert decide_case(store, "emil", *arguments) == first
             assert first.kind == "expert"
@@ -95,11 +95,11 @@ def decided(store: Store, wanted: str, *, present: bool) -> int:
 def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store) -> None:
     aggregate_store(answered, "lea", SETTLE, TAXONOMY)
     decided(answered, "d5", present=False)
-    known = {one.code: one for one in gold.list_gold(answered, "eve") if one.dialogue == "d5"}
-    assert {code: (one.turn, one.present, one.source) for code, one in known.items()} == {
+    labels = {one.code: one for one in gold.list_gold(answered, "eve") if one.dialogue == "d5"}
+    assert {code: (one.turn, one.present, one.source) for code, one in labels.items()} == {
         "C1": (1, False, "expert"), "T1": (1, False, "expert"),
     }  # fmt: skip
-    assert known["C1"].reason == "the customer had asked twice"
+    assert labels["C1"].reason == "the customer had asked twice"
     assert aggregate_store(answered, "lea", SETTLE, TAXONOMY).gold == 2
     best = {one.code: one for one in select_surest(dialogues.list_labels(answered, "rob", "d5"))}
     assert (best["C1"].method, best["C1"].probability) == ("expert", 0.0)
@@ -134,5 +134,5 @@ def test_what_is_not_applicable_becomes_no_gold(answered: Store) -> None:
     with pytest.raises(StoreRefused, match="not applicable has no finding"):
         decide_case(answered, "emil", *arguments, not_applicable=["C1"])
     decide_case(answered, "emil", *arguments, not_applicable=["T1"])
-    known = {one.code: one.present for one in gold.list_gold(answered, "eve")}
-    assert known == {"C1": True}
+    labels = {one.code: one.present for one in gold.list_gold(answered, "eve")}
+    assert labels == {"C1": True}

@@ -36,9 +36,9 @@ def group(store: Store) -> Store:
 
 def test_the_same_dialogues_to_all_and_a_report(group: Store) -> None:
     config = CalibrationConfig(name="w1", codes=("C1", "T1"), members=GROUP, n=10)
-    told = start_session(group, "lea", config, TAXONOMY)
-    assert (told.people, told.tasks) == (GROUP, 10)
-    assert start_session(group, "lea", config, TAXONOMY) == told
+    started = start_session(group, "lea", config, TAXONOMY)
+    assert (started.people, started.tasks) == (GROUP, 10)
+    assert start_session(group, "lea", config, TAXONOMY) == started
     seen = answer_all(group, "ann", NAMES, "w1")
     assert len(set(seen)) == 10
     for who in ("ben", "rob"):
@@ -47,8 +47,8 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store) -> None:
     start_session(group, "lea", CalibrationConfig(name="w2", codes=("C1",), members=GROUP, n=10), TAXONOMY)
     for who in GROUP:
         answer_all(group, who, NAMES[::2], "w2")
-    found = load_results(group, "lea", "w2", "w1", TAXONOMY)
-    (agreement,) = found.agreement
+    results = load_results(group, "lea", "w2", "w1", TAXONOMY)
+    (agreement,) = results.agreement
     assert agreement.before is not None
     assert agreement.now.value == 1.0 > agreement.before.value
     first = load_results(group, "lea", "w1", None, TAXONOMY)
@@ -125,15 +125,15 @@ def test_even_people_seldom_seem_to_lean() -> None:
     for seed in range(60):
         truth = random.random(20) < 0.4
         rows = [{who: bool(there) != (random.random() < 0.2) for who in "abc"} for there in truth]
-        found = rater_biases(collected({"C1": rows}), rounds=300, seed=seed)
-        leaning += sum(one.leans != "even" for one in found if one.code == "C1")
+        biases = rater_biases(collected({"C1": rows}), rounds=300, seed=seed)
+        leaning += sum(one.leans != "even" for one in biases if one.code == "C1")
     assert 0 < leaning <= 0.12 * 180
 
 
 def test_all_codes_together_come_first() -> None:
     rows = [{"ann": True, "ben": False}] * 9
-    found = rater_biases(collected({"C1": rows, "T1": [{"ann": False, "ben": True}] * 9}))
-    assert [(one.worker, one.code) for one in found] == [
+    biases = rater_biases(collected({"C1": rows, "T1": [{"ann": False, "ben": True}] * 9}))
+    assert [(one.worker, one.code) for one in biases] == [
         ("ann", ALL), ("ann", "C1"), ("ann", "T1"), ("ben", ALL), ("ben", "C1"), ("ben", "T1"),
     ]  # fmt: skip
-    assert [one.leans for one in found[:3]] == ["even", "strict", "lenient"]
+    assert [one.leans for one in biases[:3]] == ["even", "strict", "lenient"]

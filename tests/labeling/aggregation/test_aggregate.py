@@ -96,10 +96,10 @@ def test_a_bad_table_leaves_nothing(tmp_path: Path) -> None:
 def test_a_models_opinion_breaks_a_tie(tmp_path: Path) -> None:
     rows = "".join(f"t{n},{who},{'yes' if n % 2 else 'no'}\n" for n in range(40) for who in "ab")
     (tmp_path / "crowd.csv").write_text(f"task,worker,label\n{rows}tie,a,yes\ntie,b,no\n")
-    said = "".join(f"t{n},yes,{0.9 if n % 2 else 0.1}\n" for n in range(40))
+    predicted = "".join(f"t{n},yes,{0.9 if n % 2 else 0.1}\n" for n in range(40))
     for value, expected in ((0.9, "yes"), (0.1, "no")):
         model, out = tmp_path / f"model{value}.csv", tmp_path / f"labels{value}.jsonl"
-        model.write_text(f"task,label,probability\n{said}tie,yes,{value}\n")
+        model.write_text(f"task,label,probability\n{predicted}tie,yes,{value}\n")
         run(AggregateConfig(tmp_path / "crowd.csv", out, model=model))
         assert {row["task"]: row["label"] for row in read_rows(out)}["tie"] == expected
 
@@ -111,15 +111,15 @@ def test_gold_stands_and_says_what_people_are_like(tmp_path: Path) -> None:
         f"t{n},ann,{'yes' if n % 2 else 'no'}\nt{n},ben,{'no' if n % 2 else 'yes'}\n" for n in range(60)
     )
     (tmp_path / "crowd.csv").write_text(f"task,worker,label\n{rows}")
-    known = "".join(f"t{n},{'yes' if n % 2 else 'no'}\n" for n in range(30))
-    (tmp_path / "gold.csv").write_text(f"task,label\n{known}t58,perhaps\nother,yes\n")
+    gold_rows = "".join(f"t{n},{'yes' if n % 2 else 'no'}\n" for n in range(30))
+    (tmp_path / "gold.csv").write_text(f"task,label\n{gold_rows}t58,perhaps\nother,yes\n")
     out = tmp_path / "labels.jsonl"
     manifest = run(AggregateConfig(tmp_path / "crowd.csv", out, gold=tmp_path / "gold.csv"))
-    found = read_rows(out)
-    known_or_right = ["perhaps" if n == 58 else "yes" if n % 2 else "no" for n in range(60)]
-    assert [row["label"] for row in found] == known_or_right
-    assert {row["probability"] for row in (*found[:30], found[58])} == {1.0}
-    assert min(row["probability"] for row in found[30:]) > 0.6
+    labels = read_rows(out)
+    expected = ["perhaps" if n == 58 else "yes" if n % 2 else "no" for n in range(60)]
+    assert [row["label"] for row in labels] == expected
+    assert {row["probability"] for row in (*labels[:30], labels[58])} == {1.0}
+    assert min(row["probability"] for row in labels[30:]) > 0.6
     assert [one["name"] for one in manifest["inputs"]] == ["crowd.csv", "gold.csv"]
     run(AggregateConfig(tmp_path / "crowd.csv", tmp_path / "without.jsonl"))
     assert max(row["probability"] for row in read_rows(tmp_path / "without.jsonl")) < 0.6
@@ -156,8 +156,8 @@ def test_a_model_decides_what_nobody_answered(tmp_path: Path) -> None:
     )
     out = tmp_path / "labels.jsonl"
     run(AggregateConfig(tmp_path / "crowd.csv", out, model=tmp_path / "model.csv"))
-    found = [row["label"] for row in read_rows(out)]
-    assert found == ["yes" if n % 3 else "no" for n in range(12)]
+    labels = [row["label"] for row in read_rows(out)]
+    assert labels == ["yes" if n % 3 else "no" for n in range(12)]
 
 
 def test_codes_have_rows_and_labels_of_their_own(tmp_path: Path) -> None:
@@ -165,8 +165,8 @@ def test_codes_have_rows_and_labels_of_their_own(tmp_path: Path) -> None:
     path.write_text("task,worker,label,code\nt,a,yes,C1\nt,b,yes,C1\nu,b,no,C1\nt,a,high,L1\nu,a,low,L1\n")
     run(AggregateConfig(path, out, method="majority"))
     rows = read_rows(out)
-    found = [(row["code"], row["label"], row["n_labelers"]) for row in rows]
-    assert found == [("C1", "yes", 2), ("C1", "no", 1), ("L1", "high", 1), ("L1", "low", 1)]
+    labels = [(row["code"], row["label"], row["n_labelers"]) for row in rows]
+    assert labels == [("C1", "yes", 2), ("C1", "no", 1), ("L1", "high", 1), ("L1", "low", 1)]
     assert set(rows[2]["probabilities"]) == {"high", "low"}
 
 

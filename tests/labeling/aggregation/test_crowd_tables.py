@@ -40,9 +40,9 @@ def as_rows(answers: Answers) -> set[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 def test_three_forms_hold_the_same_answers(tmp_path: Path, suffix: str) -> None:
-    found = read_answers(written(tmp_path, suffix, ROWS, ("task", "worker", "label")))
-    assert list(found) == [""]
-    answers = found[""]
+    tables = read_answers(written(tmp_path, suffix, ROWS, ("task", "worker", "label")))
+    assert list(tables) == [""]
+    answers = tables[""]
     assert as_rows(answers) == set(ROWS)
     assert answers.labels == ("maybe", "no", "yes")
     assert answers.votes()[answers.tasks.index("t1")].tolist() == [0, 1, 1]
@@ -52,11 +52,11 @@ def test_three_forms_hold_the_same_answers(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 def test_codes_are_problems_of_their_own_and_share_workers(tmp_path: Path, suffix: str) -> None:
     rows = [("t", "a", "yes", "C1"), ("t", "a", "no", "L1"), ("t", "b", "yes", "C1")]
-    found = read_answers(written(tmp_path, suffix, rows, ("task", "worker", "label", "code")))
-    assert list(found) == ["C1", "L1"]
-    assert as_rows(found["C1"]) == {("t", "a", "yes"), ("t", "b", "yes")}
-    assert as_rows(found["L1"]) == {("t", "a", "no")}
-    assert found["C1"].workers == found["L1"].workers == ("a", "b")
+    tables = read_answers(written(tmp_path, suffix, rows, ("task", "worker", "label", "code")))
+    assert list(tables) == ["C1", "L1"]
+    assert as_rows(tables["C1"]) == {("t", "a", "yes"), ("t", "b", "yes")}
+    assert as_rows(tables["L1"]) == {("t", "a", "no")}
+    assert tables["C1"].workers == tables["L1"].workers == ("a", "b")
 
 
 @pytest.mark.parametrize("twin", ["a ", "\u00a0a", "\ta"])
@@ -173,9 +173,9 @@ def test_what_labels_leave_to_one_is_shared(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text("task,label,probability\nt2,yes,0.7\nt9,yes,0.1\nt1,no,0.5\nt1,yes,0.5\n")
     answers = from_rows([(task, "a", "no") for task in ("t1", "t2", "t3")], labels=("no", "yes"))
-    found = read_model_answers(path, {"": answers})[1][""]
-    assert found[:2].tolist() == pytest.approx(np.array([[0.5, 0.5], [0.3, 0.7]]))
-    assert np.isnan(found[2]).all()
+    probabilities = read_model_answers(path, {"": answers})[1][""]
+    assert probabilities[:2].tolist() == pytest.approx(np.array([[0.5, 0.5], [0.3, 0.7]]))
+    assert np.isnan(probabilities[2]).all()
 
 
 @pytest.mark.parametrize(
@@ -194,11 +194,11 @@ def test_a_model_may_name_a_label_that_nobody_has_given(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text("task,label,probability\nt1,yes,0.2\nt2,yes,0.9\nt2,maybe,0.1\n")
     tables, models = read_model_answers(path, {"": answers})
-    wider, found = tables[""], models[""]
+    wider, probabilities = tables[""], models[""]
     assert wider.labels == ("maybe", "no", "yes")
     assert [wider.labels[x] for x in wider.label] == ["no", "no"]
-    assert found[0] == pytest.approx([0.4, 0.4, 0.2])
-    assert found[1] == pytest.approx([0.1, 0.0, 0.9])
+    assert probabilities[0] == pytest.approx([0.4, 0.4, 0.2])
+    assert probabilities[1] == pytest.approx([0.1, 0.0, 0.9])
     assert answers.with_labels(["no"]) is answers
     path.write_text("task,label,probability,code\nt1,yes,0.2,C1\nt1,oh,0.2,C2\n")
     assert read_model_answers(path, {"C1": answers})[0]["C1"].labels == ("no", "yes")

@@ -35,13 +35,13 @@ def finding(code: str, turn: int, start: int = 0, end: int = 4) -> Finding:
     )
 
 
-def said(who: str, *findings: Finding, codes: Sequence[str] = ("C1", "P1"), **more: Any) -> Annotation:
-    given = {"id": f"{who}{findings}", "dialogue_id": "d", "labeler": who, "kind": "crowd", **more}
-    return Annotation(codes=codes, findings=findings, **given)
+def annotate(who: str, *findings: Finding, codes: Sequence[str] = ("C1", "P1"), **more: Any) -> Annotation:
+    fields = {"id": f"{who}{findings}", "dialogue_id": "d", "labeler": who, "kind": "crowd", **more}
+    return Annotation(codes=codes, findings=findings, **fields)
 
 
 def of(dialogue: str, who: str, *findings: Finding, codes: Sequence[str] = ("C1",)) -> Annotation:
-    return said(who, *findings, codes=codes, dialogue_id=dialogue, id=f"{who}{dialogue}")
+    return annotate(who, *findings, codes=codes, dialogue_id=dialogue, id=f"{who}{dialogue}")
 
 
 def untold(_: str) -> DialogueContext:
@@ -56,17 +56,23 @@ def verdict(**codes: float) -> Verdict:
     )  # fmt: skip
 
 
-def collect(*annotations: Annotation, told: Verdict | None = None) -> CollectedAnswers:
-    return collect_answers(annotations, lambda _: DialogueContext.of(DIALOGUE, told), frozenset({"P1"}))
+def collect(*annotations: Annotation, on_dialogue: Verdict | None = None) -> CollectedAnswers:
+    return collect_answers(
+        annotations, lambda _: DialogueContext.of(DIALOGUE, on_dialogue), frozenset({"P1"})
+    )
 
 
 def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
-    found = collect(said("ann", finding("C1", 3)), said("ben", finding("P1", 1), finding("P1", 3)))
-    assert found.codes["C1"].votes == {
+    collected = collect(
+        annotate("ann", finding("C1", 3)), annotate("ben", finding("P1", 1), finding("P1", 3))
+    )
+    assert collected.codes["C1"].votes == {
         Item("d", 1): {"ann": (), "ben": ()}, Item("d", 3): {"ann": ((3, 0, 4),), "ben": ()},
     }  # fmt: skip
-    assert found.codes["P1"].votes == {Item("d", WHOLE_DIALOGUE): {"ann": (), "ben": ((1, 0, 4), (3, 0, 4))}}
-    table = found.tables()["C1"]
+    assert collected.codes["P1"].votes == {
+        Item("d", WHOLE_DIALOGUE): {"ann": (), "ben": ((1, 0, 4), (3, 0, 4))}
+    }
+    table = collected.tables()["C1"]
     assert (table.workers, table.labels) == (("ann", "ben"), ("no", "yes"))
     assert sorted(zip(table.task, table.worker, table.label, strict=True)) == [
         (0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 0),
@@ -74,41 +80,46 @@ def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
 
 
 def test_the_last_answer_of_a_person_counts() -> None:
-    found = collect(said("ann", finding("C1", 1)), said("ann", codes=("C1",)))
-    assert found.codes["C1"].votes[Item("d", 1)] == {"ann": ()}
+    collected = collect(annotate("ann", finding("C1", 1)), annotate("ann", codes=("C1",)))
+    assert collected.codes["C1"].votes[Item("d", 1)] == {"ann": ()}
 
 
 def test_what_a_model_answered_is_no_persons_answer() -> None:
-    assert collect(said("m", finding("C1", 1), kind="model")).codes == {}
+    assert collect(annotate("m", finding("C1", 1), kind="model")).codes == {}
 
 
 def test_a_dialogue_code_stands_where_most_found_it() -> None:
-    found = collect(
-        said("ann", finding("P1", 3, 0, 4)), said("ben", finding("P1", 3, 0, 9)),
-        said("cem", finding("P1", 1)), said("dot"),
+    collected = collect(
+        annotate("ann", finding("P1", 3, 0, 4)), annotate("ben", finding("P1", 3, 0, 9)),
+        annotate("cem", finding("P1", 1)), annotate("dot"),
     )  # fmt: skip
-    answers = found.codes["P1"]
+    answers = collected.codes["P1"]
     assert answers.locate(Item("d", WHOLE_DIALOGUE), (1, 3))[:1] == (3,)
-    assert collect(said("dot")).codes["P1"].locate(Item("d", WHOLE_DIALOGUE), (1, 3)) == (3, None, None)
+    assert collect(annotate("dot")).codes["P1"].locate(Item("d", WHOLE_DIALOGUE), (1, 3)) == (3, None, None)
 
 
 def test_the_model_speaks_where_it_told_and_nobody_had_seen_it() -> None:
-    blind = collect(said("ann"), told=verdict(C1=0.6, P1=0.2))
+    blind = collect(annotate("ann"), on_dialogue=verdict(C1=0.6, P1=0.2))
     assert blind.model_probabilities("C1").tolist() == [[0.4, 0.6], [0.7, 0.3]]
     assert blind.model_probabilities("P1").tolist() == [[0.8, 0.2]]
     assert all(
-        math.isnan(p) for p in collect(said("ann"), told=verdict(L1=0.6)).model_probabilities("C1")[:, 1]
+        math.isnan(p)
+        for p in collect(annotate("ann"), on_dialogue=verdict(L1=0.6)).model_probabilities("C1")[:, 1]
     )
-    shown = collect(said("ann"), said("rob", seen_verdict=True, turn=1), told=verdict(C1=0.6, P1=0.2))
-    assert math.isnan(shown.model_probabilities("C1")[0, 1])
-    assert shown.model_probabilities("C1")[1, 1] == 0.3
+    with_seen = collect(
+        annotate("ann"), annotate("rob", seen_verdict=True, turn=1), on_dialogue=verdict(C1=0.6, P1=0.2)
+    )
+    assert math.isnan(with_seen.model_probabilities("C1")[0, 1])
+    assert with_seen.model_probabilities("C1")[1, 1] == 0.3
 
 
 def test_beliefs_count_people_and_keep_evidence() -> None:
     """Three of four say yes in turn 3, nobody in turn 1."""
     yes = finding("C1", 3, 5, 9)
-    found = collect(*(said(who, yes) for who in ("ann", "ben", "cem")), said("dot"), told=verdict(C1=0.5))
-    by_turn = {(one.code, one.turn): one for one in question_posteriors(found)}
+    collected = collect(
+        *(annotate(who, yes) for who in ("ann", "ben", "cem")), annotate("dot"), on_dialogue=verdict(C1=0.5)
+    )
+    by_turn = {(one.code, one.turn): one for one in question_posteriors(collected)}
     three = by_turn["C1", 3]
     assert (three.n_yes, three.n_labelers, three.start, three.end, three.model) == (3, 4, 5, 9, 0.25)
     assert three.probability > 0.6
@@ -121,24 +132,24 @@ def test_beliefs_count_people_and_keep_evidence() -> None:
 
 
 def test_an_answer_about_a_turn_that_holds_no_error_is_no_question() -> None:
-    assert collect(said("ann", turn=2)).codes == {}
-    assert isinstance(next(question_posteriors(collect(said("ann", turn=1)))), QuestionPosterior)
+    assert collect(annotate("ann", turn=2)).codes == {}
+    assert isinstance(next(question_posteriors(collect(annotate("ann", turn=1)))), QuestionPosterior)
 
 
 def test_where_two_people_disagree_the_model_decides_as_far_as_it_is_good() -> None:
     """200 dialogues, half with an error; two people right in 80 %, a model in 95 %."""
     random = np.random.default_rng(3)
     truth = random.random(200) < 0.5
-    answers, told = [], {}
+    answers, contexts = [], {}
     for number, there in enumerate(truth):
         name = f"d{number}"
         p = 0.95 if there == (random.random() < 0.95) else 0.05
-        told[name] = DialogueContext((1,), {1: {"C1": p}})
+        contexts[name] = DialogueContext((1,), {1: {"C1": p}})
         for who in ("ann", "ben"):
             yes = there == (random.random() < 0.8)
             answers.append(of(name, who, *[finding("C1", 1)] * int(yes)))
-    found = list(question_posteriors(collect_answers(answers, told.__getitem__, frozenset())))
-    split = [one for one in found if not one.unanimous]
+    posteriors = list(question_posteriors(collect_answers(answers, contexts.__getitem__, frozenset())))
+    split = [one for one in posteriors if not one.unanimous]
     right = [(one.probability > 0.5) == truth[int(one.dialogue[1:])] for one in split]
     assert len(split) > 40
     assert np.mean(right) > 0.85
@@ -157,9 +168,9 @@ def test_gold_takes_part_in_the_fit() -> None:
         for number, there in enumerate(truth)
         for who in ("ann", "ben", "cem", "dot")
     ]
-    found = collect_answers(answers, untold, frozenset())
-    known = {(f"d{n}", 1, "C1"): bool(truth[n]) for n in range(100)}
-    without, with_gold = list(question_posteriors(found)), list(question_posteriors(found, gold=known))
+    collected = collect_answers(answers, untold, frozenset())
+    gold = {(f"d{n}", 1, "C1"): bool(truth[n]) for n in range(100)}
+    without, with_gold = list(question_posteriors(collected)), list(question_posteriors(collected, gold=gold))
     one_yes = [place for place, one in enumerate(without) if place >= 100 and one.n_yes == 1]
     assert len(one_yes) > 10
     assert max(without[place].probability for place in one_yes) < 0.5
@@ -180,20 +191,20 @@ def test_who_always_answers_no_decides_nothing() -> None:
     constant = [of(f"d{n}", "never") for n in range(60)]
     late = [of("late", "w0", finding("C1", 1)), of("late", "never")]
     without = {one.dialogue: one for one in question_posteriors(collect_answers(rows, untold, frozenset()))}
-    found = list(question_posteriors(collect_answers([*rows, *constant, *late], untold, frozenset())))
-    for one in found[:-1]:
+    posteriors = list(question_posteriors(collect_answers([*rows, *constant, *late], untold, frozenset())))
+    for one in posteriors[:-1]:
         assert one.probability == pytest.approx(without[one.dialogue].probability, abs=0.02)
         assert (one.n_labelers, one.n_independent) == (3, 2)
-    assert found[-1].probability > 0.5
-    assert not task_statuses([found[-1]], 0.9)["late", 1].independent
+    assert posteriors[-1].probability > 0.5
+    assert not task_statuses([posteriors[-1]], 0.9)["late", 1].independent
 
 
 def test_a_task_is_as_sure_as_its_least_sure_question() -> None:
     """Two turns, a code of turns and one of the whole dialogue; people disagree on one of them at a time."""
     both = ("C1", "P1")
     rows = [of(f"d{n}", who, codes=both) for n in range(40) for who in ("ann", "ben")]
-    for name, found in (("x", [finding("C1", 3)]), ("y", [finding("P1", 1)]), ("z", [])):
-        rows += [of(name, "ann", *found, codes=both), of(name, "ben", codes=both)]
+    for name, findings in (("x", [finding("C1", 3)]), ("y", [finding("P1", 1)]), ("z", [])):
+        rows += [of(name, "ann", *findings, codes=both), of(name, "ben", codes=both)]
     collected = collect_answers(rows, lambda _: DialogueContext((1, 3), None), frozenset({"P1"}))
     statuses = task_statuses(list(question_posteriors(collected)), 0.95)
     sure = {key: one.confidence for key, one in statuses.items()}

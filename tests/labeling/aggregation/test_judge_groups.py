@@ -62,9 +62,9 @@ def test_gold_shows_how_good_a_group_is() -> None:
     """Sixty known tasks: the others are as sure as they are right."""
     answers, truth = copies(1, 0.0)
     gold = np.where(np.arange(TASKS) < 60, truth, -1)
-    found = grouped_posterior(answers, gold=gold).probabilities
-    assert (found[:60].argmax(axis=1) == truth[:60]).all()
-    certainty, right, wrong = sure_and_right(found[60:], truth[60:])
+    probabilities = grouped_posterior(answers, gold=gold).probabilities
+    assert (probabilities[:60].argmax(axis=1) == truth[:60]).all()
+    certainty, right, wrong = sure_and_right(probabilities[60:], truth[60:])
     assert certainty == pytest.approx(right, abs=0.05)
     assert wrong == 0
 

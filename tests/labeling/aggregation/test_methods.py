@@ -82,8 +82,8 @@ def with_constant_worker(label: int, seed: int, first_label: float = 0.93) -> tu
 def test_a_worker_who_always_gives_one_label_says_nothing(method: str, label: int) -> None:
     crowd, others = with_constant_worker(label, seed=3)
     assert np.flatnonzero(crowd.answers.constant_workers()).tolist() == [7]
-    found, without = aggregate_answers(crowd.answers, method), aggregate_answers(others, method)
-    assert found.probabilities == pytest.approx(without.probabilities, abs=1e-6)
+    posterior, without = aggregate_answers(crowd.answers, method), aggregate_answers(others, method)
+    assert posterior.probabilities == pytest.approx(without.probabilities, abs=1e-6)
 
 
 @pytest.mark.parametrize("method", ["joint", "dawid-skene"])
@@ -92,9 +92,9 @@ def test_two_who_find_an_error_are_not_overruled_by_one_who_never_does(method: s
         crowd, others = with_constant_worker(0, seed)
         both = (others.votes()[:, 1] == 2) & (others.n_labelers == 2) & (crowd.answers.n_labelers == 3)
         assert both.any()
-        found = aggregate_answers(crowd.answers, method)
-        assert (found.probabilities[both].argmax(axis=1) == 1).all()
-        assert accuracy(found, crowd) >= accuracy(majority(crowd.answers), crowd) - 0.01
+        posterior = aggregate_answers(crowd.answers, method)
+        assert (posterior.probabilities[both].argmax(axis=1) == 1).all()
+        assert accuracy(posterior, crowd) >= accuracy(majority(crowd.answers), crowd) - 0.01
 
 
 def test_people_who_rarely_see_an_error_are_not_taken_for_constant() -> None:
@@ -115,11 +115,11 @@ def test_people_who_rarely_see_an_error_are_not_taken_for_constant() -> None:
 def test_joint_pays_little_for_spammers() -> None:
     """Little against the bound of one who knows every skill."""
     crowd = simulate_crowd(CrowdPlan(per_task=5, n_labels=3, spammers=0.2, n_tasks=1500, seed=5))
-    found = joint_posterior(crowd.answers)
-    assert accuracy(found, crowd) >= known_skills(crowd) - 0.01
+    posterior = joint_posterior(crowd.answers)
+    assert accuracy(posterior, crowd) >= skilled_accuracy(crowd) - 0.01
 
 
-def known_skills(crowd: SimulatedCrowd) -> float:
+def skilled_accuracy(crowd: SimulatedCrowd) -> float:
     answers = crowd.answers
     odds = np.log(crowd.skills / (1 - crowd.skills) * (len(answers.labels) - 1))
     votes = np.zeros((len(answers.tasks), len(answers.labels)))
@@ -130,21 +130,21 @@ def known_skills(crowd: SimulatedCrowd) -> float:
 def model_of(truth: NDArray[np.int64], n_labels: int, sharpness: float, seed: int) -> NDArray[np.float64]:
     """Calibrated by construction: the posterior of one noisy look at the truth."""
     random = np.random.default_rng(seed)
-    look = random.normal(size=(len(truth), n_labels))
-    look[np.arange(len(truth)), truth] += sharpness
-    shares = np.exp(sharpness * look)
+    logits = random.normal(size=(len(truth), n_labels))
+    logits[np.arange(len(truth)), truth] += sharpness
+    shares = np.exp(sharpness * logits)
     return np.asarray(shares / shares.sum(axis=1, keepdims=True), float)
 
 
 def test_a_models_opinion_helps_and_is_trusted_as_it_deserves() -> None:
     """A calibrated one is taken as it stands, one that is thrice as sure as it may be is cooled."""
     crowd = simulate_crowd(CrowdPlan(per_task=3, n_labels=3, skill=0.7, n_tasks=1500, seed=6))
-    told = model_of(crowd.truth, 3, 1.5, 7)
-    alone = Posterior(told, told)
-    people, both = fit_joint(crowd.answers).posterior(), joint_posterior(crowd.answers, told)
-    assert select_items(crowd.answers, "heterogeneous", told)[1] == "calibrated"
+    model = model_of(crowd.truth, 3, 1.5, 7)
+    alone = Posterior(model, model)
+    people, both = fit_joint(crowd.answers).posterior(), joint_posterior(crowd.answers, model)
+    assert select_items(crowd.answers, "heterogeneous", model)[1] == "calibrated"
     assert accuracy(both, crowd) > max(accuracy(alone, crowd), accuracy(people, crowd)) + 0.02
-    surer = told**3 / (told**3).sum(axis=1, keepdims=True)
+    surer = model**3 / (model**3).sum(axis=1, keepdims=True)
     items, use = select_items(crowd.answers, "heterogeneous", surer)
     assert use == "recalibrated"
     assert items.temperature < 0.7
@@ -155,30 +155,30 @@ def matters_of_taste(seed: int) -> tuple[SimulatedCrowd, NDArray[np.float64]]:
     """Items whose answer shares lie around what a model foretells, five labels, three answers of people who are all
     alike; the truth is the label that most would give."""
     random = np.random.default_rng(seed)
-    told = random.dirichlet(np.array([2.0, 1.0, 1.0, 0.5, 0.5]), 400)
-    shares = np.array([random.dirichlet(10 * one + 1e-3) for one in told])
+    model = random.dirichlet(np.array([2.0, 1.0, 1.0, 0.5, 0.5]), 400)
+    shares = np.array([random.dirichlet(10 * one + 1e-3) for one in model])
     rows = [
         (f"t{task:03}", f"w{worker}", "abcde"[random.choice(5, p=shares[task])])
         for task in range(400)
         for worker in random.choice(19, 3, replace=False)
     ]
     answers = from_rows(rows, labels=tuple("abcde"))
-    return SimulatedCrowd(answers, shares.argmax(axis=1), np.ones(19), ("honest",) * 19), told
+    return SimulatedCrowd(answers, shares.argmax(axis=1), np.ones(19), ("honest",) * 19), model
 
 
 def test_no_form_alone_is_better_than_the_mean_by_much() -> None:
     """Matters of taste, of which classes are too sure; plain items, of which whoever has no classes is not sure."""
-    taste, told = matters_of_taste(seed=0)
+    taste, taste_model = matters_of_taste(seed=0)
     plain = simulate_crowd(CrowdPlan(per_task=3, n_labels=3, skill=0.7, n_tasks=600, seed=6))
-    for crowd, model in ((taste, told), (plain, model_of(plain.truth, 3, 1.5, 7))):
+    for crowd, model in ((taste, taste_model), (plain, model_of(plain.truth, 3, 1.5, 7))):
         forms: tuple[Form, ...] = ("heterogeneous", "individual")
         alone = [fit_joint(crowd.answers, model, form).posterior() for form in forms]
         alone += [confusion_posterior(crowd.answers, model), Posterior(model, model), majority(crowd.answers)]
-        found = joint_posterior(crowd.answers, model)
-        assert accuracy(found, crowd) > max(accuracy(one, crowd) for one in alone) - 0.04
-        assert log_loss(found, crowd) < min(log_loss(one, crowd) for one in alone) + 0.1
-    classes = fit_joint(taste.answers, told).posterior()
-    assert accuracy(joint_posterior(taste.answers, told), taste) > accuracy(classes, taste) + 0.02
+        posterior = joint_posterior(crowd.answers, model)
+        assert accuracy(posterior, crowd) > max(accuracy(one, crowd) for one in alone) - 0.04
+        assert log_loss(posterior, crowd) < min(log_loss(one, crowd) for one in alone) + 0.1
+    classes = fit_joint(taste.answers, taste_model).posterior()
+    assert accuracy(joint_posterior(taste.answers, taste_model), taste) > accuracy(classes, taste) + 0.02
 
 
 def log_loss(posterior: Posterior, crowd: SimulatedCrowd) -> float:
@@ -192,9 +192,9 @@ def test_confusion_matrices_hold_gold_and_do_without_a_model_where_there_is_none
     model = np.column_stack([1 - yes, yes])
     model[:50] = np.nan
     gold = np.where(np.arange(200) >= 150, crowd.truth, -1)
-    found = confusion_posterior(crowd.answers, model, gold)
-    assert (found.probabilities[150:].argmax(axis=1) == crowd.truth[150:]).all()
-    assert accuracy(found, crowd) > accuracy(confusion_posterior(crowd.answers), crowd) + 0.1
+    posterior = confusion_posterior(crowd.answers, model, gold)
+    assert (posterior.probabilities[150:].argmax(axis=1) == crowd.truth[150:]).all()
+    assert accuracy(posterior, crowd) > accuracy(confusion_posterior(crowd.answers), crowd) + 0.1
     nothing = confusion_posterior(crowd.answers, np.full((200, 2), np.nan))
     assert nothing.probabilities == pytest.approx(confusion_posterior(crowd.answers).probabilities)
 
@@ -225,10 +225,10 @@ def test_components_are_distributions_and_the_truth_is_the_label_that_leads(
     tables = (items.shares, items.label_probabilities, items.class_components, items.pooled)
     for rows in (*tables, items.class_rates[None]):
         assert rows.sum(axis=1) == pytest.approx(np.ones(len(rows)))
-    told = centred_model_logs(np.random.default_rng(1).dirichlet(np.ones(n_labels), 200))
+    model = centred_model_logs(np.random.default_rng(1).dirichlet(np.ones(n_labels), 200))
     for use in get_args(ModelUse):
-        items = fit_items(votes, form, use, told)
-        assert np.exp(items.component_logs(told, None, 200)).sum(axis=1) == pytest.approx(np.ones(200))
+        items = fit_items(votes, form, use, model)
+        assert np.exp(items.component_logs(model, None, 200)).sum(axis=1) == pytest.approx(np.ones(200))
 
 
 def test_items_lie_as_the_dirichlet_says() -> None:
@@ -236,13 +236,13 @@ def test_items_lie_as_the_dirichlet_says() -> None:
     for n_labels, concentration in ((2, 3.0), (2, 20.0), (3, 4.0)):
         centre = np.array([0.7, 0.3, 0.2])[:n_labels]
         centre = centre / centre.sum()
-        given = jury_votes(n_labels)
-        chance = jury_probabilities(given, concentration, centre[None])[0]
-        share = given[:, 0] / given[0].sum()
-        mean = chance @ share
+        votes = jury_votes(n_labels)
+        probabilities = jury_probabilities(votes, concentration, centre[None])[0]
+        share = votes[:, 0] / votes[0].sum()
+        mean = probabilities @ share
         assert mean == pytest.approx(centre[0])
         expected = centre[0] * (1 - centre[0]) / (concentration + 1)
-        assert chance @ (share - mean) ** 2 == pytest.approx(expected, rel=1e-6)
+        assert probabilities @ (share - mean) ** 2 == pytest.approx(expected, rel=1e-6)
 
 
 def test_how_firm_items_are_is_learnt_where_answers_can_tell() -> None:
@@ -272,10 +272,10 @@ def test_rare_errors_of_a_clean_crowd_are_found(seed: int) -> None:
     crowd = simulate_crowd(
         CrowdPlan(n_tasks=5000, n_workers=100, per_task=3, skill=0.9, spread=1000, first_label=0.9, seed=seed)
     )
-    found, plain = joint_posterior(crowd.answers), majority(crowd.answers)
-    assert accuracy(found, crowd) >= accuracy(plain, crowd) - 0.001
-    assert f1(found, crowd) >= f1(plain, crowd) - 0.05
-    assert f1(found, crowd) > 0.8
+    posterior, plain = joint_posterior(crowd.answers), majority(crowd.answers)
+    assert accuracy(posterior, crowd) >= accuracy(plain, crowd) - 0.001
+    assert f1(posterior, crowd) >= f1(plain, crowd) - 0.05
+    assert f1(posterior, crowd) > 0.8
 
 
 def f1(posterior: Posterior, crowd: SimulatedCrowd) -> float:
@@ -288,23 +288,23 @@ def test_gold_tells_what_is_meant_by_true() -> None:
     no, so without gold that is the truth; with gold it is not, for tasks without gold either."""
     random = np.random.default_rng(0)
     truth = (random.random(600) < 0.3).astype(np.int64)
-    given = random.random((600, 5)) < np.where(truth == 1, 0.4, 0.02)[:, None]
-    task, worker = np.indices(given.shape, np.int32)
+    is_yes = random.random((600, 5)) < np.where(truth == 1, 0.4, 0.02)[:, None]
+    task, worker = np.indices(is_yes.shape, np.int32)
     answers = Answers(
-        task.ravel(), worker.ravel(), given.ravel().astype(np.int32),
+        task.ravel(), worker.ravel(), is_yes.ravel().astype(np.int32),
         tuple(f"t{n}" for n in range(600)), tuple(f"w{n}" for n in range(5)), ("no", "yes"),
     )  # fmt: skip
     gold = np.where(np.arange(600) < 60, truth, -1)
     assert select_form(answers.votes(), None) == "heterogeneous"
     assert select_form(answers.votes(), gold) == "homogeneous"
     right, without = (
-        joint_posterior(answers, gold=known).probabilities.argmax(axis=1) == truth for known in (gold, None)
+        joint_posterior(answers, gold=labels).probabilities.argmax(axis=1) == truth for labels in (gold, None)
     )
     assert right[:60].all()
     assert right[60:].mean() > without[60:].mean() + 0.05
     plain = simulate_crowd(CrowdPlan(n_tasks=600, per_task=3))
-    known = np.where(np.arange(600) < 60, plain.truth, -1)
-    assert select_form(plain.answers.votes(), known) != "homogeneous"
+    gold = np.where(np.arange(600) < 60, plain.truth, -1)
+    assert select_form(plain.answers.votes(), gold) != "homogeneous"
 
 
 def test_a_model_is_better_than_people_alone() -> None:
@@ -314,18 +314,18 @@ def test_a_model_is_better_than_people_alone() -> None:
     yes = np.where((random.random(600) < 0.9) == (crowd.truth == 1), 0.9, 0.1)
     model = np.column_stack([1 - yes, yes])
     model[:10] = np.nan
-    found = aggregate_answers(crowd.answers, "joint", model)
-    assert found.probabilities.sum(axis=1) == pytest.approx(np.ones(600))
-    assert accuracy(found, crowd) > accuracy(joint_posterior(crowd.answers), crowd) + 0.05
+    posterior = aggregate_answers(crowd.answers, "joint", model)
+    assert posterior.probabilities.sum(axis=1) == pytest.approx(np.ones(600))
+    assert accuracy(posterior, crowd) > accuracy(joint_posterior(crowd.answers), crowd) + 0.05
 
 
 def test_expected_answers_are_those_of_the_crowd_and_not_of_the_truth() -> None:
     """The share of right answers is 0.75 everywhere: sure of the truth is not sure of the next answer."""
     crowd = simulate_crowd(CrowdPlan(per_task=9, skill=0.75, spread=1000, n_tasks=1500))
-    found = fit_joint(crowd.answers).posterior()
-    sure = found.probabilities.max(axis=1) > 0.99
+    posterior = fit_joint(crowd.answers).posterior()
+    sure = posterior.probabilities.max(axis=1) > 0.99
     assert sure.mean() > 0.3
-    assert found.expected[sure].max(axis=1).mean() == pytest.approx(0.75, abs=0.03)
+    assert posterior.expected[sure].max(axis=1).mean() == pytest.approx(0.75, abs=0.03)
 
 
 def moot(n_tasks: int, per_task: int) -> Answers:
@@ -357,20 +357,20 @@ def test_no_name_and_no_order_matters(seed: int) -> None:
 @pytest.mark.parametrize("method", ["joint", "majority", "wawa", "dawid-skene", "one-coin"])
 def test_every_method_gives_distributions(method: str) -> None:
     crowd = simulate_crowd(CrowdPlan(n_tasks=80, n_workers=10, n_labels=3, per_task=2))
-    found = aggregate_answers(crowd.answers, method)
-    assert found.probabilities.shape == (80, 3)
-    assert found.probabilities.sum(axis=1) == pytest.approx(np.ones(80))
-    assert found.expected.sum(axis=1) == pytest.approx(np.ones(80))
+    posterior = aggregate_answers(crowd.answers, method)
+    assert posterior.probabilities.shape == (80, 3)
+    assert posterior.probabilities.sum(axis=1) == pytest.approx(np.ones(80))
+    assert posterior.expected.sum(axis=1) == pytest.approx(np.ones(80))
     firm = simulate_crowd(CrowdPlan(n_tasks=80, n_workers=10, per_task=9, skill=0.97))
     sure = aggregate_answers(firm.answers, method)
-    for told in (found, sure):  # a label of 1.00000001 is refused wherever it is written
-        assert ((told.probabilities >= 0) & (told.probabilities <= 1)).all()
-    assert accuracy(found, crowd) > 0.6
+    for result in (posterior, sure):  # a label of 1.00000001 is refused wherever it is written
+        assert ((result.probabilities >= 0) & (result.probabilities <= 1)).all()
+    assert accuracy(posterior, crowd) > 0.6
 
 
 @pytest.mark.parametrize("method", [glad, dawid_skene])
 def test_borrowed_methods_keep_our_numbers(method: object) -> None:
     """Workers and tasks appear in an order of their own in the file."""
     crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=8, per_task=4, skill=0.9, spammers=0.125, seed=1))
-    found = method(crowd.answers)  # type: ignore[operator]
-    assert accuracy(found, crowd) > 0.85
+    posterior = method(crowd.answers)  # type: ignore[operator]
+    assert accuracy(posterior, crowd) > 0.85

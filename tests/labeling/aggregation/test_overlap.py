@@ -14,8 +14,8 @@ from dialint.labeling.aggregation.question_posteriors import LOOKAHEAD, expected
 
 def test_when_asking_ends() -> None:
     config = OverlapConfig("p", sure=0.9)
-    found = [config.decide(sure, n, 4) for sure, n in ((0.99, 1), (0.95, 2), (0.6, 3), (0.6, 4))]
-    assert found == [Decision.ASK, Decision.STOP, Decision.ASK, Decision.GIVE_UP]
+    decisions = [config.decide(sure, n, 4) for sure, n in ((0.99, 1), (0.95, 2), (0.6, 3), (0.6, 4))]
+    assert decisions == [Decision.ASK, Decision.STOP, Decision.ASK, Decision.GIVE_UP]
 
 
 def item(chances: list[float], yes: list[float]) -> Components:
@@ -54,16 +54,16 @@ def test_gains_are_those_of_every_order_of_answers() -> None:
     shares, label_probabilities, responsibilities = (
         random.dirichlet(np.ones(k), n) for k, n in ((3, 4), (3, 4), (4, 2))
     )
-    known = Components(responsibilities.astype(np.float32), shares, label_probabilities)
+    components = Components(responsibilities.astype(np.float32), shares, label_probabilities)
     for task in range(2):
         best = 0.0
         for n in (1, 2, 3):
             right = 0.0
-            for said in np.ndindex(*(3,) * n):
-                chance = responsibilities[task] * np.prod([shares[:, label] for label in said], axis=0)
-                right += (chance @ label_probabilities).max()
+            for labels in np.ndindex(*(3,) * n):
+                joint = responsibilities[task] * np.prod([shares[:, label] for label in labels], axis=0)
+                right += (joint @ label_probabilities).max()
             best = max(best, (right - (responsibilities[task] @ label_probabilities).max()) / n)
-            assert expected_gains(known)[task, n - 1] == pytest.approx(best, abs=1e-6)
+            assert expected_gains(components)[task, n - 1] == pytest.approx(best, abs=1e-6)
     assert possible_votes(2, 3).tolist() == [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]]
 
 
@@ -72,9 +72,9 @@ def test_a_moot_item_stops_early_and_one_merely_uncertain_goes_on() -> None:
     it. Of the other four in five agree on what is not known yet."""
     config = OverlapConfig("p", sure=0.95)
     moot, open_one = item([0.4, 0.6], [0.49, 0.51]), item([0.4, 0.6], [0.2, 0.8])
-    for known, decision in ((moot, Decision.GIVE_UP), (open_one, Decision.ASK)):
-        truth = known.responsibilities @ known.label_probabilities
-        assert config.decide(float(truth.max()), 2, 11, expected_gains(known)[0]) is decision
+    for components, decision in ((moot, Decision.GIVE_UP), (open_one, Decision.ASK)):
+        truth = components.responsibilities @ components.label_probabilities
+        assert config.decide(float(truth.max()), 2, 11, expected_gains(components)[0]) is decision
         assert config.decide(float(truth.max()), 2, 11) is Decision.ASK
     always = OverlapConfig("p", sure=0.95, gain=0.0)
     assert always.decide(0.6, 10, 11, expected_gains(moot)[0]) is Decision.ASK

@@ -32,14 +32,14 @@ def test_the_e_step_in_blocks_is_the_plain_one(
     for t, w, x in zip(crowd.task, crowd.worker, crowd.label, strict=True):
         total[t] += logs[key[w, x]]
     expected, sums = softmax(total)
-    given = np.zeros_like(logs)
+    expected_counts = np.zeros_like(logs)
     for t, w, x in zip(crowd.task, crowd.worker, crowd.label, strict=True):
-        given[key[w, x]] += expected[t]
+        expected_counts[key[w, x]] += expected[t]
     near = 1e-12 if precision is np.float64 else 2e-6
     assert responsibilities.dtype == precision
     assert responsibilities == pytest.approx(expected, abs=near)
     assert expected[7] == pytest.approx(softmax(base[7:8])[0][0], abs=1e-12)
-    assert counts == pytest.approx(given, abs=10 * near)
+    assert counts == pytest.approx(expected_counts, abs=10 * near)
     assert likelihood == pytest.approx(sums.sum(), abs=100 * near)
     assert change == pytest.approx(np.abs(expected - start).max(), abs=near)
 

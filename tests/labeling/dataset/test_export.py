@@ -28,27 +28,27 @@ from dialint.labeling.dataset.export import run
 from dialint.labeling.dataset.splits import assign_split, split_key
 
 WORDS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor", "pillow", "bucket"]  # fmt: skip
-SAYS = ["Where is my order?", "It arrived yesterday I think.", "It did not arrive.", "Have a nice day!"]
+TEXTS = ["Where is my order?", "It arrived yesterday I think.", "It did not arrive.", "Have a nice day!"]
 
 
 def dialogue(
     name: str, texts: list[str] | None = None, customer: str | None = None, agent: str | None = None
 ) -> dict[str, Any]:
     rng = Random(name)
-    said = texts or [" ".join(rng.choices(WORDS, k=14)) for _ in range(4)]
-    turns = [{"role": ("customer", "agent")[n % 2], "text": text} for n, text in enumerate(said)]
+    lines = texts or [" ".join(rng.choices(WORDS, k=14)) for _ in range(4)]
+    turns = [{"role": ("customer", "agent")[n % 2], "text": text} for n, text in enumerate(lines)]
     metadata = {"metadata": {"customer": customer}} if customer else {}
     return {"dialogue_id": name, "turns": turns, **metadata, **({"agent": agent} if agent else {})}
 
 
 def finding(code: str, turn: int, start: int, end: int, **over: Any) -> dict[str, Any]:
-    place = {"code": code, "turn": turn, "start": start, "end": end, "quote": SAYS[turn][start:end]}
+    place = {"code": code, "turn": turn, "start": start, "end": end, "quote": TEXTS[turn][start:end]}
     return {**place, "severity": "S2", "probability": 1.0, "reason": "", **over}
 
 
 def annotation(name: str, of: str, labeler: str, *findings: dict[str, Any], **over: Any) -> dict[str, Any]:
-    told = {"id": name, "dialogue_id": of, "labeler": labeler, "kind": "crowd", "codes": ["C1", "L1", "R1"]}
-    return {**told, "findings": list(findings), **over}
+    row = {"id": name, "dialogue_id": of, "labeler": labeler, "kind": "crowd", "codes": ["C1", "L1", "R1"]}
+    return {**row, "findings": list(findings), **over}
 
 
 def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -59,8 +59,8 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
 def verdict(
     of: str, *findings: dict[str, Any], probabilities: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    told = {"dialogue_id": of, "release": "r1", "taxonomy": "1.0.0", "status": "scored", "quality": 90.0}
-    return {**told, "findings": list(findings), **({"probabilities": probabilities} if probabilities else {})}
+    row = {"dialogue_id": of, "release": "r1", "taxonomy": "1.0.0", "status": "scored", "quality": 90.0}
+    return {**row, "findings": list(findings), **({"probabilities": probabilities} if probabilities else {})}
 
 
 class House:
@@ -82,12 +82,12 @@ class House:
         return path
 
     def run(self, name: str = "out", **over: Any) -> tuple[Path, dict[str, Any]]:
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "dialogues": (str(self.log),),
             "annotations": (self.annotations,),
             "key": "k",
         }
-        return self.folder / name, run(DatasetConfig(out=self.folder / name, **{**given, **over}))
+        return self.folder / name, run(DatasetConfig(out=self.folder / name, **{**options, **over}))
 
 
 def examples(out: Path) -> Iterator[Example]:
@@ -117,50 +117,50 @@ def lineage(out: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_soft_labels_are_shares_with_the_span_most_agree_on(tmp_path: Path) -> None:
-    said = [
+    rows = [
         annotation("a1", "d", "w1", finding("C1", 1, 0, 10)),
         annotation("a2", "d", "w2", finding("C1", 1, 2, 12), finding("L1", 3, 0, 4)),
         annotation("a3", "d", "w3", finding("C1", 1, 3, 12)),
         annotation("a4", "d", "w4"),
         annotation("m", "d", "model", finding("L1", 1, 0, 2), kind="model"),
     ]
-    out, manifest = House(tmp_path, [dialogue("d", SAYS)], said).run()
+    out, manifest = House(tmp_path, [dialogue("d", TEXTS)], rows).run()
     # 2:12 overlaps 0:10 by 8/12 and 3:12 by 9/10; 3:12 overlaps 0:10 by 7/12 only
     assert labels(out) == {
         ("d", 1, "C1"): (0.75, "people:share", 4, 2, 12),
         ("d", 3, "L1"): (0.25, "people:share", 4, 0, 4),
     }
     assert manifest["codes"] == ["L1", "C1", "R1"]
-    told = lineage(out)["d"]
-    assert told["labelers"] == {"a1": "w1", "a2": "w2", "a3": "w3", "a4": "w4"}
-    assert [(row["turn"], row["code"], row["annotations"]) for row in told["labels"]] == [
+    entry = lineage(out)["d"]
+    assert entry["labelers"] == {"a1": "w1", "a2": "w2", "a3": "w3", "a4": "w4"}
+    assert [(row["turn"], row["code"], row["annotations"]) for row in entry["labels"]] == [
         (1, "C1", ["a1", "a2", "a3", "a4"]),
         (3, "L1", ["a1", "a2", "a3", "a4"]),
     ]
 
 
 def test_the_last_answer_of_a_labeler_counts_and_an_expert_decides(tmp_path: Path) -> None:
-    said = [
+    rows = [
         annotation("a1", "d", "w1", finding("C1", 1, 0, 10), finding("L1", 1, 0, 2)),
         annotation("a2", "d", "w1", codes=["C1"], turn=1),
         annotation("a3", "d", "w2", finding("C1", 1, 0, 10)),
         annotation("a4", "d", "boss", kind="expert", codes=["L1"]),
         annotation("b1", "e", "w1"),
     ]
-    out, _ = House(tmp_path, [dialogue("d", SAYS), dialogue("e")], said).run()
+    out, _ = House(tmp_path, [dialogue("d", TEXTS), dialogue("e")], rows).run()
     assert labels(out) == {("d", 1, "C1"): (0.5, "people:share", 2, 0, 10)}
 
 
 def test_a_code_of_the_dialogue_is_one_label_where_most_found_it(tmp_path: Path) -> None:
-    found = (finding("R1", 1, 0, 4), finding("R1", 3, 0, 4), finding("R1", 3, 0, 6))
-    said = [annotation(f"a{n}", "d", f"w{n}", each) for n, each in enumerate(found)]
-    out, _ = House(tmp_path, [dialogue("d", SAYS)], [*said, annotation("a4", "d", "w4")]).run()
+    findings = (finding("R1", 1, 0, 4), finding("R1", 3, 0, 4), finding("R1", 3, 0, 6))
+    rows = [annotation(f"a{n}", "d", f"w{n}", each) for n, each in enumerate(findings)]
+    out, _ = House(tmp_path, [dialogue("d", TEXTS)], [*rows, annotation("a4", "d", "w4")]).run()
     assert labels(out) == {("d", 3, "R1"): (0.75, "people:share", 4, 0, 4)}
 
 
 def test_aggregated_labels_replace_shares(tmp_path: Path) -> None:
-    said = [annotation("a1", "d", "w1", finding("C1", 1, 0, 10)), annotation("a2", "d", "w2")]
-    house = House(tmp_path, [dialogue("d", SAYS)], said)
+    rows = [annotation("a1", "d", "w1", finding("C1", 1, 0, 10)), annotation("a2", "d", "w2")]
+    house = House(tmp_path, [dialogue("d", TEXTS)], rows)
     table = [{"task": "d/1/C1", "label": "yes", "probability": 0.9, "n_labelers": 2, "probabilities": {"yes": 0.9, "no": 0.1}},
              {"task": "d/3", "code": "L1", "label": "no", "probability": 0.95, "n_labelers": 2}]  # fmt: skip
     out, _ = house.run(labels=lines(tmp_path / "labels.jsonl", table))
@@ -194,19 +194,19 @@ def test_aggregated_labels_replace_shares(tmp_path: Path) -> None:
 
 def test_nothing_is_made_of_annotations_of_other_logs(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="1 annotated ones are not in the logs"):
-        House(tmp_path, [dialogue("e", SAYS)], [annotation("a", "d", "w")]).run()
+        House(tmp_path, [dialogue("e", TEXTS)], [annotation("a", "d", "w")]).run()
 
 
 def cups(name: str, labeler: str, turn: int, code: str) -> dict[str, Any]:
     """An answer that names one of three codes which exclude one another."""
-    found = finding(code, turn, 0, 5, severity="S3")
-    return annotation(name, "d", labeler, found, codes=["K1", "K2", "K3"], turn=turn)
+    own = finding(code, turn, 0, 5, severity="S3")
+    return annotation(name, "d", labeler, own, codes=["K1", "K2", "K3"], turn=turn)
 
 
 @pytest.fixture
 def of_turns(tmp_path: Path) -> House:
-    said = [cups("a1", "w1", 1, "K1"), cups("a2", "w2", 1, "K2"), cups("a3", "w1", 3, "K3")]
-    return House(tmp_path, [dialogue("d", SAYS)], [*said, cups("a4", "w2", 3, "K3")])
+    rows = [cups("a1", "w1", 1, "K1"), cups("a2", "w2", 1, "K2"), cups("a3", "w1", 3, "K3")]
+    return House(tmp_path, [dialogue("d", TEXTS)], [*rows, cups("a4", "w2", 3, "K3")])
 
 
 def test_labels_of_codes_that_exclude_one_another_stand_together(of_turns: House) -> None:
@@ -262,8 +262,8 @@ def test_what_is_no_distribution_over_them_is_refused(of_turns: House, row: dict
 
 def test_an_aggregated_label_of_the_dialogue_moves_to_where_people_found_it(tmp_path: Path) -> None:
     """Crowd tables ask it of the last turn; it must not become a second label."""
-    said = [annotation("a1", "d", "w1", finding("R1", 1, 0, 4)), annotation("a2", "d", "w2")]
-    house = House(tmp_path, [dialogue("d", SAYS)], said)
+    rows = [annotation("a1", "d", "w1", finding("R1", 1, 0, 4)), annotation("a2", "d", "w2")]
+    house = House(tmp_path, [dialogue("d", TEXTS)], rows)
     row = {"task": "d/3/R1", "probability:yes": 0.7, "n_labelers": 2}
     out, _ = house.run(labels=lines(tmp_path / "labels.jsonl", [row]))
     assert labels(out) == {("d", 1, "R1"): (0.7, "aggregated", 2, 0, 4)}
@@ -271,7 +271,7 @@ def test_an_aggregated_label_of_the_dialogue_moves_to_where_people_found_it(tmp_
 
 def test_only_dialogues_asked_of_in_full_are_examples(tmp_path: Path) -> None:
     """No label means no error, so a code nobody asked of must keep a dialogue out."""
-    said = [
+    rows = [
         annotation("a", "whole", "w"),
         annotation("b", "by-turn", "w", turn=1), annotation("c", "by-turn", "w", turn=3),
         annotation("d", "one-turn", "w", turn=1),
@@ -280,7 +280,7 @@ def test_only_dialogues_asked_of_in_full_are_examples(tmp_path: Path) -> None:
         annotation("g", "gone", "w"),
     ]  # fmt: skip
     names = ("whole", "by-turn", "one-turn", "one-code", "model-only", "untouched")
-    house = House(tmp_path, [dialogue(name) for name in names], said)
+    house = House(tmp_path, [dialogue(name) for name in names], rows)
     out, manifest = house.run()
     assert {e.dialogue.id for e in examples(out)} == {"whole", "by-turn"}
     left_out = {
@@ -300,8 +300,8 @@ def reviewed(
     return annotation(name, "d", "boss", *findings, kind=kind, codes=list(codes), seen_verdict=True)
 
 
-def made_pairs(tmp_path: Path, said: list[dict[str, Any]], model: dict[str, Any]) -> list[Preference]:
-    house = House(tmp_path, [dialogue("d", SAYS)], [annotation("c", "d", "w"), *said])
+def made_pairs(tmp_path: Path, rows: list[dict[str, Any]], model: dict[str, Any]) -> list[Preference]:
+    house = House(tmp_path, [dialogue("d", TEXTS)], [annotation("c", "d", "w"), *rows])
     return pairs(house.run(verdicts=house.verdicts([model]))[0])
 
 
@@ -316,7 +316,7 @@ def test_an_overturned_finding_loses_to_no_error(tmp_path: Path) -> None:
     assert (pair.chosen.verdict, pair.chosen.quote) == ("no_error", None)
     assert (pair.rejected.verdict, pair.rejected.quote) == ("error", "It arrived")
     assert pair.rejected.reason == "model says"
-    assert [turn.text for turn in pair.dialogue.turns] == SAYS[:2]
+    assert [turn.text for turn in pair.dialogue.turns] == TEXTS[:2]
     assert pair.reason == "answered"
 
 
@@ -335,7 +335,7 @@ def test_a_missed_error_is_a_pair_where_the_model_looked(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "said",
+    "rows",
     [
         [reviewed("r", finding("C1", 1, 0, 10))],
         [reviewed("r", codes=("L1",))],
@@ -353,8 +353,8 @@ def test_a_missed_error_is_a_pair_where_the_model_looked(tmp_path: Path) -> None
         "the reviewer restores it",
     ],
 )
-def test_no_pair_where_nobody_decided_against_the_model(tmp_path: Path, said: list[dict[str, Any]]) -> None:
-    assert made_pairs(tmp_path, said, verdict("d", MODEL)) == []
+def test_no_pair_where_nobody_decided_against_the_model(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    assert made_pairs(tmp_path, rows, verdict("d", MODEL)) == []
 
 
 def test_customers_agents_and_near_copies_stay_on_one_side(tmp_path: Path) -> None:
@@ -368,8 +368,8 @@ def test_customers_agents_and_near_copies_stay_on_one_side(tmp_path: Path) -> No
         copy["turns"][3]["text"] += " Bye."
         dialogues.append({**copy, "dialogue_id": f"copy{number}"})
     rng.shuffle(dialogues)
-    said = [annotation(f"a{n}", row["dialogue_id"], "w") for n, row in enumerate(dialogues)]
-    house = House(tmp_path, dialogues, said)
+    rows = [annotation(f"a{n}", row["dialogue_id"], "w") for n, row in enumerate(dialogues)]
+    house = House(tmp_path, dialogues, rows)
 
     def sides(name: str, **options: Any) -> dict[str, str]:
         """The set of each dialogue."""
@@ -384,12 +384,12 @@ def test_customers_agents_and_near_copies_stay_on_one_side(tmp_path: Path) -> No
     assert any(blind[f"copy{n}"] != blind[f"d{n}"] for n in range(60))  # the check above can fail
     customers = {(row["metadata"]["customer"], by_customer[row["dialogue_id"]]) for row in dialogues}
     agents = {(row["agent"], by_agent[row["dialogue_id"]]) for row in dialogues}
-    for found in (customers, agents):
-        assert len(found) == len({name for name, _ in found}), "one set each"
+    for side in (customers, agents):
+        assert len(side) == len({name for name, _ in side}), "one set each"
 
 
 def test_the_manifest_is_whole_and_nothing_is_overwritten(tmp_path: Path) -> None:
-    house = House(tmp_path, [dialogue("d", SAYS)], [annotation("a", "d", "w", finding("C1", 1, 0, 10))])
+    house = House(tmp_path, [dialogue("d", TEXTS)], [annotation("a", "d", "w", finding("C1", 1, 0, 10))])
     out, _ = house.run()
     manifest = read_manifest(out / MANIFEST)
     verify_files(out, manifest["files"])
@@ -409,9 +409,9 @@ def test_inputs_that_are_wrong_are_named(tmp_path: Path) -> None:
     for name, row in bad.items():
         (tmp_path / name).mkdir()
         with pytest.raises(InputRefused, match="E_ANNOTATION"):
-            House(tmp_path / name, [dialogue("d", SAYS)], [row]).run()
+            House(tmp_path / name, [dialogue("d", TEXTS)], [row]).run()
         assert not list((tmp_path / name).glob("out/*"))
-    house = House(tmp_path, [dialogue("d", SAYS)], [annotation("a", "d", "w")])
+    house = House(tmp_path, [dialogue("d", TEXTS)], [annotation("a", "d", "w")])
     tasks = [
         {"task": task, "probability:yes": p} for task, p in (("d/x/C1", 1), ("d/1/C1", 7), ("d/9/C1", 1))
     ]
@@ -460,7 +460,7 @@ def test_the_same_key_gives_the_same_splits_as_ever() -> None:
 
 
 def test_no_file_gives_the_key_away(tmp_path: Path) -> None:
-    house = House(tmp_path, [dialogue("a", SAYS)], [annotation("1", "a", "ann")])
+    house = House(tmp_path, [dialogue("a", TEXTS)], [annotation("1", "a", "ann")])
     folder, manifest = house.run(key=SECRET)
     assert "key" not in manifest["config"]
     quick = {hashlib.new(name, SECRET.encode()).hexdigest() for name in ("sha256", "md5", "sha1", "blake2b")}
@@ -478,14 +478,14 @@ def test_a_dataset_is_masked_unless_asked_not_to(tmp_path: Path) -> None:
         return finding(code, turn, start, start + len(words), quote=words, **over)
 
     wrong = of(1, "did not arrive", rewrite=f"{bob}, sorry.")
-    said = [annotation("1", "a", "ann", wrong), annotation("2", "a", "rob", wrong, kind="reviewer")]
-    house = House(tmp_path, [dialogue("a", texts), dialogue("b")], [*said, annotation("3", "b", "ann")])
+    rows = [annotation("1", "a", "ann", wrong), annotation("2", "a", "rob", wrong, kind="reviewer")]
+    house = House(tmp_path, [dialogue("a", texts), dialogue("b")], [*rows, annotation("3", "b", "ann")])
     verdicts = house.verdicts([verdict("a", of(3, "now", code="L1"), probabilities={"1": {"C1": 0.4}})])
     splits = []
     for masked in (True, False):
         out = house.run(f"masked-{masked}", verdicts=verdicts, masked=masked)[0]
-        n_told = sum(path.read_text().count(bob) for path in out.glob("*.jsonl"))
-        assert (n_told == 0) if masked else (n_told > 5)
+        n_names = sum(path.read_text().count(bob) for path in out.glob("*.jsonl"))
+        assert (n_names == 0) if masked else (n_names > 5)
         (example,) = (one for one in examples(out) if one.dialogue.id == "a")
         (label,) = (one for one in example.labels if one.code == "C1")
         assert label.start is not None

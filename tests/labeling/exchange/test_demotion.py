@@ -20,9 +20,9 @@ def reviewed(store: Store) -> Store:
     the T1 but one. A labeler's blind answers confirm nothing."""
     names = [f"d{i}" for i in range(12)]
     dialogues.add(store, "lea", [make.dialogue(name) for name in names])
-    said = [make.verdict(name, make.finding(), make.finding("T1")) for name in names]
-    said.append(make.verdict("d0", make.finding(), release="embedded-2"))
-    dialogues.add_verdicts(store, "lea", said)
+    verdicts = [make.verdict(name, make.finding(), make.finding("T1")) for name in names]
+    verdicts.append(make.verdict("d0", make.finding(), release="embedded-2"))
+    dialogues.add_verdicts(store, "lea", verdicts)
     review = Project(id="r", codes=("C1", "T1"), purpose="review", prelabelled=True)
     for project in (review, Project(id="l", codes=("C1", "T1"))):
         projects.create(store, "lea", project)
@@ -64,7 +64,9 @@ def test_a_code_is_demoted_if_it_is_surely_confirmed_less_than_half_of_the_time(
     """By hand: P(X <= 2) of 10 at one half is 56 / 1024 = .055 and P(X <= 3) is 176 / 1024 = .172, so that at
     a confidence of .9 the bound of 2 is under one half and that of 3 is not."""
     counts = Confirmations(confirmed=confirmed, answered=answered)
-    assert bool(DemoteConfig(below=0.5, confidence=0.9, least=10).demoted("r", {"C1": counts})) is demoted
+    assert (
+        bool(DemoteConfig(below=0.5, confidence=0.9, least=10).select_demoted("r", {"C1": counts})) is demoted
+    )
 
 
 def test_an_expert_decides_before_a_reviewer(reviewed: Store) -> None:

@@ -19,9 +19,9 @@ from dialint.labeling.exchange.import_labels import ImportConfig
 from dialint.labeling.exchange.import_labels import run as run_import
 
 EMAIL = "ann.smith@example.org"
-SAID = ["Where is it?", f"=We wrote to {EMAIL}, teh parcel is lost 😀", "When?", "Soon."]
-START = SAID[1].index("teh")
-TURNS = [{"role": ("customer", "agent")[n % 2], "text": text} for n, text in enumerate(SAID)]
+TEXTS = ["Where is it?", f"=We wrote to {EMAIL}, teh parcel is lost 😀", "When?", "Soon."]
+START = TEXTS[1].index("teh")
+TURNS = [{"role": ("customer", "agent")[n % 2], "text": text} for n, text in enumerate(TEXTS)]
 FINDING = {"code": "L1", "turn": 1, "start": START, "end": START + 3, "severity": "S3", "probability": 0.8, "quote": "teh", "reason": f"spelling, see {EMAIL}"}  # fmt: skip
 SHAPES = {"label-studio": "json", "toloka": "tsv", "prodigy": "jsonl", "doccano": "jsonl", "argilla": "jsonl", "crowd": "csv"}  # fmt: skip
 
@@ -34,10 +34,10 @@ def house(folder: Path, **over: Any) -> ExportConfig:
     verdicts.write_text(json.dumps({**head, "findings": [FINDING]}) + "\n")
     manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(verdicts, 1)]}
     write_manifest(folder / "verdicts.manifest.json", manifest)
-    told = {"id": "a", "dialogue_id": "d", "labeler": "w", "kind": "crowd", "codes": ["L1", "R1"]}
-    (folder / "annotations.jsonl").write_text(json.dumps({**told, "findings": [FINDING]}) + "\n")
-    given: dict[str, Any] = {"dialogues": (str(folder / "log.jsonl"),), "out": folder / "out", "format": "crowd", "codes": ("L1", "R1")}  # fmt: skip
-    return ExportConfig(**{**given, **over})
+    row = {"id": "a", "dialogue_id": "d", "labeler": "w", "kind": "crowd", "codes": ["L1", "R1"]}
+    (folder / "annotations.jsonl").write_text(json.dumps({**row, "findings": [FINDING]}) + "\n")
+    options: dict[str, Any] = {"dialogues": (str(folder / "log.jsonl"),), "out": folder / "out", "format": "crowd", "codes": ("L1", "R1")}  # fmt: skip
+    return ExportConfig(**{**options, **over})
 
 
 @pytest.mark.parametrize(("name", "ending"), SHAPES.items())
@@ -94,11 +94,11 @@ def test_answers_go_out_and_come_in_by_the_stages(tmp_path: Path) -> None:
     back = ImportConfig(labels=(str(config.out),), dialogues=config.dialogues, out=tmp_path / "back.jsonl")
     assert run_import(back)["counts"]["rejected"] == 0
     lines = (tmp_path / "back.jsonl").read_text().splitlines()
-    found = [Annotation.model_validate_json(line) for line in lines]
-    findings = [finding for annotation in found for finding in annotation.findings]
+    imported = [Annotation.model_validate_json(line) for line in lines]
+    findings = [finding for annotation in imported for finding in annotation.findings]
     (only,) = findings
     assert (only.code, only.turn, only.start, only.end, only.quote) == ("L1", 1, START, START + 3, "teh")
-    requested = {(annotation.turn, code) for annotation in found for code in annotation.codes}
+    requested = {(annotation.turn, code) for annotation in imported for code in annotation.codes}
     assert requested == {(1, "L1"), (3, "L1"), (3, "R1")}
 
 

@@ -49,12 +49,12 @@ def items(draw: st.DrawFn) -> list[ExportItem]:
     """Dialogues whose agent acts last, in words or in calls alone, each with answers of several labelers."""
     made = []
     for name in draw(st.lists(names, min_size=1, max_size=3, unique=True)):
-        said = draw(st.lists(texts, min_size=2, max_size=6, unique=True))
+        words = draw(st.lists(texts, min_size=2, max_size=6, unique=True))
         turns = tuple(
             Turn(index=i, role="agent", text="", tool_calls=draw(calls(t)))
             if i % 2 and draw(st.integers(0, 3)) == 0
             else Turn(index=i, role="agent" if i % 2 else "customer", text=t)
-            for i, t in enumerate(said)
+            for i, t in enumerate(words)
         )
         view = DialogueView(Dialogue(id=name, turns=turns, masked=draw(st.booleans())))
         annotations = tuple(draw(answers(view, number)) for number in range(draw(st.integers(1, 3))))
@@ -91,20 +91,20 @@ def answers(draw: st.DrawFn, view: DialogueView, number: int) -> Annotation:
     )  # fmt: skip
 
 
-Said = set[tuple[object, ...]]
+Answers = set[tuple[object, ...]]
 
 
-def said(annotations: list[Annotation], made: list[ExportItem], *, spans: bool) -> Said:
-    """Who said what: with its spans, or yes or no with a code of the dialogue moved to its last turn."""
+def answers_in(annotations: list[Annotation], made: list[ExportItem], *, spans: bool) -> Answers:
+    """Answers by labeler: with spans, or yes or no with a code of the dialogue moved to its last turn."""
     by_id = {item.view.dialogue.id: item for item in made}
-    found: dict[tuple[str, str, int, str], set[tuple[int, int]]] = {}
+    spans_by_answer: dict[tuple[str, str, int, str], set[tuple[int, int]]] = {}
     for annotation in annotations:
         item = by_id[annotation.dialogue_id]
         for turn, code, findings in questions_in(annotation, item.view.judged, OF_DIALOGUE):
             where = turn if spans or code not in OF_DIALOGUE else item.view.judged[-1]
             key = (annotation.labeler, annotation.dialogue_id, where, code)
-            found.setdefault(key, set()).update((f.start, f.end) for f in findings)
-    return {(*key, frozenset(where) if spans else bool(where)) for key, where in found.items()}
+            spans_by_answer.setdefault(key, set()).update((f.start, f.end) for f in findings)
+    return {(*key, frozenset(where) if spans else bool(where)) for key, where in spans_by_answer.items()}
 
 
 def there_and_back(name: str, made: list[ExportItem], ending: str) -> tuple[list[Annotation], list[Reject]]:
@@ -142,7 +142,7 @@ def test_what_was_said_comes_back(name: str, ending: str, made: list[ExportItem]
     assert rejects == []
     whole = [annotation for item in made for annotation in item.annotations]
     spans = (name, ending) in WITH_SPANS
-    assert said(back, made, spans=spans) == said(whole, made, spans=spans)
+    assert answers_in(back, made, spans=spans) == answers_in(whole, made, spans=spans)
     assert spans or all(annotation.codes and annotation.turn is not None for annotation in back)
     assert name != "dialint" or back == whole
 

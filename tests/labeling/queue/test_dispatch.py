@@ -29,18 +29,18 @@ def two(store: Store) -> Store:
 
 
 def queue(store: Store, actor: str, project: str) -> list[str]:
-    found = []
+    claimed = []
     while lease := leases.claim(store, actor, project, at_once=99):
-        found.append(lease.dialogue)
-    return found
+        claimed.append(lease.dialogue)
+    return claimed
 
 
 def test_a_verdict_in_the_store_does_not_tell_who_spoke(two: Store) -> None:
     """Labelers of a pre-labelled project see it; the dialogue itself knows, for those who may."""
     plain = make.verdict("a", make.finding())
-    told = plain.model_copy(update={"agent": "ada", "team": "t", "channel": "c", "agent_turns": 2})
+    with_origin = plain.model_copy(update={"agent": "ada", "team": "t", "channel": "c", "agent_turns": 2})
     dialogues.add(two, "lea", [make.dialogue("a")])
-    dialogues.add_verdicts(two, "lea", [told])
+    dialogues.add_verdicts(two, "lea", [with_origin])
     assert two.read(lambda t: dialogues.load_verdict(t, "a")) == plain
     assert dialogues.add_verdicts(two, "lea", [plain]) == 0
 
@@ -51,7 +51,7 @@ def test_verdicts_become_tasks_once(two: Store) -> None:
     dry = dispatch(two, "lea", RouteConfig("r", "l", dry_run=True))
     first = dispatch(two, "lea", CONFIG)
     assert (dry.added, first.added, dry.routed) == (0, 4, first.routed)
-    assert first.fates == {"review": 2, "crowd": 1, "audit": 1}
+    assert first.routes == {"review": 2, "crowd": 1, "audit": 1}
     assert first.minutes == 3 + 3 + 8 + 8
     again = dispatch(two, "lea", CONFIG)
     assert (again.added, again.routed) == (0, first.routed)
@@ -69,11 +69,11 @@ def test_the_next_day_takes_up_what_waited(two: Store, time_: Any, tmp_path: Any
     config = RouteConfig("r", "l", policy)
     for name, probability in (("a", 0.6), ("b", 0.7), ("c", 0.8), ("d", None)):
         put(two, name, probability)
-    assert dispatch(two, "lea", config).fates == {"review": 2, "later": 1, "clean": 1}
+    assert dispatch(two, "lea", config).routes == {"review": 2, "later": 1, "clean": 1}
     time_.pass_s(DAY_S)
     put(two, "e", 0.9)
     second = dispatch(two, "lea", config)
-    assert (second.added, second.fates) == (2, {"review": 2, "clean": 1})
+    assert (second.added, second.routes) == (2, {"review": 2, "clean": 1})
     assert queue(two, "rob", "r") == ["e", "c", "b", "a"]
     time_.pass_s(30 * DAY_S)
     assert dispatch(two, "lea", config).routed == ()
@@ -84,7 +84,7 @@ def test_the_newest_verdict_counts(two: Store, time_: Any) -> None:
     time_.pass_s(10)
     put(two, "a", None, release="b-2")
     (routed,) = dispatch(two, "lea", CONFIG).routed
-    assert routed.fate == "audit"
+    assert routed.route == "audit"
 
 
 def test_a_dialogue_that_has_a_task_is_left_alone(two: Store) -> None:
@@ -113,7 +113,7 @@ def test_each_project_gets_every_finding_of_its_own_codes(two: Store, time_: Any
     both = [make.finding(code=code, probability=0.9) for code in ("C1", "T1", "L1")]
     dialogues.add_verdicts(two, "lea", [make.verdict("a", *both), make.verdict("b", both[2])])
     first = dispatch(two, "lea", RouteConfig("r", "l", policy))
-    assert (first.added, first.fates, first.unasked) == (2, {"review": 1, "crowd": 1, "later": 1}, {})
+    assert (first.added, first.routes, first.unasked) == (2, {"review": 1, "crowd": 1, "later": 1}, {})
     assert dispatch(two, "lea", RouteConfig("r", "l", policy)).added == 0
     time_.pass_s(DAY_S)
     assert dispatch(two, "lea", RouteConfig("r", "l", policy)).added == 1

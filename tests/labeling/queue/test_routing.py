@@ -1,4 +1,4 @@
-"""A day's plan: fates by hand, a budget that holds, an audit whose probabilities are true."""
+"""A day's plan: routes by hand, a budget that holds, an audit whose probabilities are true."""
 
 import re
 from collections import Counter
@@ -14,9 +14,9 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, NotJudged, Severity, Verdict
 from dialint.labeling.queue.routing import (
     WORK,
-    Fate,
     MinutesPerItem,
     ProjectCodes,
+    Route,
     Routed,
     RoutingPolicy,
     Work,
@@ -27,7 +27,7 @@ from dialint.labeling.queue.routing import (
 )
 
 SEVERITIES: dict[str, Severity] = {"C1": "S2", "T1": "S3"}
-ASKED = ProjectCodes(SEVERITIES, SEVERITIES)
+CODES = ProjectCodes(SEVERITIES, SEVERITIES)
 
 
 def finding(probability: float, code: str = "C1", turn: int = 1, severity: Severity = "S2") -> Finding:
@@ -62,13 +62,13 @@ def plan_day(
     verdicts: Iterable[Verdict],
     policy: RoutingPolicy,
     seed: int,
-    asked: ProjectCodes,
+    codes: ProjectCodes,
     backlog: Iterable[Verdict] = (),
-    assigned: Mapping[Work, Fate] | None = None,
+    assigned: Mapping[Work, Route] | None = None,
 ) -> list[Routed]:
     """The plan of a day's verdicts, and of those left over from days before."""
     fresh, late = (
-        [one for verdict in each for one in make_candidates(verdict, policy, asked, seed)]
+        [one for verdict in each for one in make_candidates(verdict, policy, codes, seed)]
         for each in (verdicts, backlog)
     )
     return allocate_day(fresh, late, policy, assigned or {})
@@ -89,8 +89,8 @@ def test_fates_and_priorities_by_hand() -> None:
         verdict("clean", unflagged={"C1": 0.1}),
         failed("failed"),
     ]
-    routed = by_name(plan_day(verdicts, policy, 0, ASKED))
-    assert {name: one.fate for name, one in routed.items()} == {
+    routed = by_name(plan_day(verdicts, policy, 0, CODES))
+    assert {name: one.route for name, one in routed.items()} == {
         "sure": "accept", "review": "review", "crowd": "crowd", "doubt": "crowd", "clean": "clean",
         "failed": "review",
     }  # fmt: skip
@@ -107,8 +107,8 @@ def test_a_suggestion_is_nobodys_work() -> None:
     policy = RoutingPolicy(audit_share=0.0, budget_minutes=100.0, accept_at=0.99)
     suggested = verdict("maybe").model_copy(update={"suggestions": (finding(0.9),)})
     mixed = verdict("both", finding(0.8)).model_copy(update={"suggestions": (finding(0.9, "T1", 3, "S3"),)})
-    routed = by_name(plan_day([suggested, mixed], policy, 0, ASKED))
-    assert {name: one.fate for name, one in routed.items()} == {"maybe": "clean", "both": "review"}
+    routed = by_name(plan_day([suggested, mixed], policy, 0, CODES))
+    assert {name: one.route for name, one in routed.items()} == {"maybe": "clean", "both": "review"}
     assert routed["both"].reason == "C1 0.80 turn 1"
 
 
@@ -116,12 +116,12 @@ def test_a_tight_budget_goes_to_the_dearest_and_the_rest_waits() -> None:
     """7 minutes: two reviews of 3; the crowd's 8 never fit."""
     policy = RoutingPolicy(audit_share=0.0, budget_minutes=7.0)
     verdicts = [verdict(f"d{i}", finding(p)) for i, p in enumerate((0.6, 0.9, 0.7, 0.4))]
-    routed = plan_day(verdicts, policy, 0, ASKED)
-    assert [one.fate for one in routed] == ["later", "review", "review", "later"]
+    routed = plan_day(verdicts, policy, 0, CODES)
+    assert [one.route for one in routed] == ["later", "review", "review", "later"]
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("findings", "expected"),
     [
         ([finding(0.9, "C1")], {"review": "C1"}),  # both ask about it
         ([finding(0.3, "C1")], {"crowd": "C1"}),
@@ -135,22 +135,22 @@ def test_a_tight_budget_goes_to_the_dearest_and_the_rest_waits() -> None:
     ],
 )
 def test_each_project_gets_the_findings_of_its_own_codes(
-    found: list[Finding], expected: dict[str, str]
+    findings: list[Finding], expected: dict[str, str]
 ) -> None:
-    asked = ProjectCodes({"C1": "S2", "T1": "S3"}, {"C1": "S2", "I1": "S1"})
+    project_codes = ProjectCodes({"C1": "S2", "T1": "S3"}, {"C1": "S2", "I1": "S1"})
     policy = RoutingPolicy(audit_share=0.0, budget_minutes=1000.0)
-    routed = plan_day([verdict("d", *found)], policy, 0, asked)
-    codes = {one.fate: " ".join(sorted({*re.findall(r"\b[A-Z]\d\b", one.reason)})) for one in routed}
+    routed = plan_day([verdict("d", *findings)], policy, 0, project_codes)
+    codes = {one.route: " ".join(sorted({*re.findall(r"\b[A-Z]\d\b", one.reason)})) for one in routed}
     assert codes == expected
     assert sum(one.value for one in routed) == pytest.approx(
-        sum(f.probability * 3 for f in found if f.code != "L1")
+        sum(f.probability * 3 for f in findings if f.code != "L1")
     )
-    given = {(one.dialogue, project_of(one.fate)): one.fate for one in routed if one.fate in WORK}
-    assert plan_day([verdict("d", *found)], policy, 0, asked, assigned=given) == routed
+    assigned = {(one.dialogue, project_of(one.route)): one.route for one in routed if one.route in WORK}
+    assert plan_day([verdict("d", *findings)], policy, 0, project_codes, assigned=assigned) == routed
 
 
 SEVERITY = st.sampled_from(["S1", "S2", "S3", "S4"])
-FOUND = st.builds(
+FINDINGS = st.builds(
     finding,
     st.floats(1e-6, 1.0),  # files of before 2026-11-23 have 1.0
     st.sampled_from(["C1", "T1", "L1"]),
@@ -167,24 +167,24 @@ POLICIES = st.builds(
 )
 
 
-@given(st.lists(st.lists(FOUND, max_size=4), max_size=5), POLICIES)
+@given(st.lists(st.lists(FINDINGS, max_size=4), max_size=5), POLICIES)
 def test_nothing_severe_is_accepted_unseen_without_a_permission(
-    found: list[list[Finding]], policy: RoutingPolicy
+    findings: list[list[Finding]], policy: RoutingPolicy
 ) -> None:
-    verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
-    for one, some in zip(plan_day(verdicts, policy, 0, ASKED), found, strict=True):
+    verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(findings)]
+    for one, some in zip(plan_day(verdicts, policy, 0, CODES), findings, strict=True):
         severe = [each for each in some if each.severity in ("S1", "S2")]
-        if one.fate in ("accept", "clean"):
+        if one.route in ("accept", "clean"):
             assert not severe
-            assert bool(some) == (one.fate == "accept")
+            assert bool(some) == (one.route == "accept")
             assert one.accepted == len({(each.turn, each.code) for each in some})
-        assert one.accepted == 0 or one.fate == "accept"
+        assert one.accepted == 0 or one.route == "accept"
 
 
-@given(st.lists(st.lists(FOUND, min_size=1, max_size=4), max_size=5))
-def test_by_default_no_finding_is_accepted_at_all(found: list[list[Finding]]) -> None:
-    verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
-    assert {one.fate for one in plan_day(verdicts, RoutingPolicy(), 0, ASKED)} <= {
+@given(st.lists(st.lists(FINDINGS, min_size=1, max_size=4), max_size=5))
+def test_by_default_no_finding_is_accepted_at_all(findings: list[list[Finding]]) -> None:
+    verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(findings)]
+    assert {one.route for one in plan_day(verdicts, RoutingPolicy(), 0, CODES)} <= {
         "review", "crowd", "later", "unasked", "audit",
     }  # fmt: skip
 
@@ -200,7 +200,7 @@ def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
         "review  ": [finding(0.97, severity="S2"), finding(0.96, severity="S1")],
     }
     verdicts = [verdict(name, *some) for name, some in cases.items()]
-    assert [one.fate for one in plan_day(verdicts, policy, 0, ASKED)] == [name.strip() for name in cases]
+    assert [one.route for one in plan_day(verdicts, policy, 0, CODES)] == [name.strip() for name in cases]
     path.write_text("accept_unseen:\n  - {code: C1, at: 0.9}\n")
     with pytest.raises(ConfigError, match="E_POLICY"):
         load_routing_policy(path)
@@ -210,24 +210,24 @@ def test_an_audit_tells_the_truth_without_bias() -> None:
     """400 seeds over 60 unflagged dialogues of which 12 hold an error: each is drawn as often as its
     probability says, and the total weighted by it meets 12 (both within 4.5 standard errors)."""
     verdicts = [verdict(f"d{i}") for i in range(60)] + [verdict(f"f{i}", finding(0.9)) for i in range(5)]
-    drawn, totals, seeds = Counter[str](), [], 400
+    sampled, totals, seeds = Counter[str](), [], 400
     for seed in range(seeds):
-        audits = [one for one in plan_day(verdicts, RoutingPolicy(), seed, ASKED) if one.fate == "audit"]
+        audits = [one for one in plan_day(verdicts, RoutingPolicy(), seed, CODES) if one.route == "audit"]
         assert {one.inclusion_probability for one in audits} <= {0.1}
-        drawn.update(one.dialogue for one in audits)
+        sampled.update(one.dialogue for one in audits)
         totals.append(sum(10.0 for one in audits if int(one.dialogue[1:]) < 12))
-    assert set(drawn) <= {f"d{i}" for i in range(60)}
-    assert abs(drawn.total() / seeds / 60 - 0.1) < 4.5 * (0.09 / (seeds * 60)) ** 0.5
-    assert max(abs(drawn[f"d{i}"] / seeds - 0.1) for i in range(60)) < 4.5 * (0.09 / seeds) ** 0.5
+    assert set(sampled) <= {f"d{i}" for i in range(60)}
+    assert abs(sampled.total() / seeds / 60 - 0.1) < 4.5 * (0.09 / (seeds * 60)) ** 0.5
+    assert max(abs(sampled[f"d{i}"] / seeds - 0.1) for i in range(60)) < 4.5 * (0.09 / seeds) ** 0.5
     assert abs(np.mean(totals) - 12) < 4.5 * np.std(totals) / seeds**0.5
 
 
 def test_an_audit_has_no_place_of_its_own_in_the_queue() -> None:
     policy = RoutingPolicy(audit_share=0.5, budget_minutes=4000.0)
     doubtful = [verdict(f"c{i}", finding(0.2 + 0.001 * i)) for i in range(100)]
-    routed = plan_day([*doubtful, *(verdict(f"d{i}") for i in range(500))], policy, 3, ASKED)
-    crowd = sorted(one.priority for one in routed if one.fate == "crowd")
-    audits = [one.priority for one in routed if one.fate == "audit"]
+    routed = plan_day([*doubtful, *(verdict(f"d{i}") for i in range(500))], policy, 3, CODES)
+    crowd = sorted(one.priority for one in routed if one.route == "crowd")
+    audits = [one.priority for one in routed if one.route == "audit"]
     assert len(audits) > 100
     assert set(audits) <= set(crowd)
     below = sum(priority < crowd[50] for priority in audits) / len(audits)
@@ -236,10 +236,10 @@ def test_an_audit_has_no_place_of_its_own_in_the_queue() -> None:
 
 def test_a_backlog_is_never_audited() -> None:
     policy = RoutingPolicy(audit_share=1.0, budget_minutes=10_000.0)
-    routed = by_name(plan_day([verdict("new")], policy, 0, ASKED, backlog=[verdict("old"), failed("bad")]))
-    assert routed["new"].fate == "audit"
+    routed = by_name(plan_day([verdict("new")], policy, 0, CODES, backlog=[verdict("old"), failed("bad")]))
+    assert routed["new"].route == "audit"
     assert routed["new"].inclusion_probability == 1.0
-    assert (routed["old"].fate, routed["bad"].fate) == ("clean", "review")
+    assert (routed["old"].route, routed["bad"].route) == ("clean", "review")
 
 
 @given(
@@ -253,23 +253,23 @@ def test_every_dialogue_has_one_fate_and_planning_again_gives_nothing(
         budget_minutes=budget, audit_share=share, minutes=MinutesPerItem(review=3, crowd=7, audit=5)
     )
     verdicts = [verdict(f"d{i}", *([] if p is None else [finding(p)])) for i, p in enumerate(probabilities)]
-    first = plan_day(verdicts, policy, seed, ASKED)
+    first = plan_day(verdicts, policy, seed, CODES)
     assert [one.dialogue for one in first] == [one.dialogue_id for one in verdicts]
-    audits = sum(one.minutes for one in first if one.fate == "audit")
+    audits = sum(one.minutes for one in first if one.route == "audit")
     assert sum(one.minutes for one in first) <= max(budget, audits) + 1e-9
-    given = {(one.dialogue, project_of(one.fate)): one.fate for one in first if one.fate in WORK}
-    assert plan_day(verdicts, policy, seed, ASKED, assigned=given) == first
+    assigned = {(one.dialogue, project_of(one.route)): one.route for one in first if one.route in WORK}
+    assert plan_day(verdicts, policy, seed, CODES, assigned=assigned) == first
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("review_at: 2", r"policy.yaml:1: review_at"), ("a: 1", ":1: a"), ("crowd_at: 0.9", "rise in this order"),
      ("minutes:\n  review: 0", ":2: minutes.review"), ("- 1", "E_POLICY")],
 )  # fmt: skip
-def test_a_bad_policy_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_bad_policy_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         load_routing_policy(path)
 
 
@@ -282,14 +282,14 @@ def test_what_was_not_judged_is_never_accepted_and_no_matter_of_the_audit() -> N
         foreign("found", finding(0.9)),
         verdict("clean"),
     ]
-    found = [one for each in verdicts for one in make_candidates(each, policy, ASKED, 0)]
-    assert [one.wanted for one in found] == ["review", "review", "review", None]
-    assert [one.value for one in found[:2]] == pytest.approx([0.1, 0.025])
-    assert found[2].value == pytest.approx(0.9 * 3 + 0.1)
-    assert [one.flagged for one in found] == [True, False, True, False]
-    assert found[0].reason == "100% not judged: de"
-    assert found[1].reason == "25% not judged: de"
-    routed = by_name(plan_day(verdicts, policy.model_copy(update={"audit_share": 0.0}), 0, ASKED))
-    assert {name: one.fate for name, one in routed.items()} == {
+    candidates = [one for each in verdicts for one in make_candidates(each, policy, CODES, 0)]
+    assert [one.wanted for one in candidates] == ["review", "review", "review", None]
+    assert [one.value for one in candidates[:2]] == pytest.approx([0.1, 0.025])
+    assert candidates[2].value == pytest.approx(0.9 * 3 + 0.1)
+    assert [one.flagged for one in candidates] == [True, False, True, False]
+    assert candidates[0].reason == "100% not judged: de"
+    assert candidates[1].reason == "25% not judged: de"
+    routed = by_name(plan_day(verdicts, policy.model_copy(update={"audit_share": 0.0}), 0, CODES))
+    assert {name: one.route for name, one in routed.items()} == {
         "found": "review", "whole": "review", "part": "later", "clean": "clean",
     }  # fmt: skip

@@ -50,9 +50,9 @@ def krippendorff_example() -> Answers:
 
 
 def test_alpha_of_krippendorffs_own_example() -> None:
-    found = krippendorff_alpha(krippendorff_example().votes())
-    assert found.value == pytest.approx(0.743, abs=0.0005)
-    assert found.n == 11
+    alpha = krippendorff_alpha(krippendorff_example().votes())
+    assert alpha.value == pytest.approx(0.743, abs=0.0005)
+    assert alpha.n == 11
 
 
 def test_fleiss_of_the_textbook_table() -> None:
@@ -104,10 +104,10 @@ def test_perfect_agreement_on_few_tasks_is_not_certain() -> None:
     rows = [(f"t{n}", who, "no" if n else "yes") for n in range(10) for who in ("a", "b")]
     answers = from_rows(rows)
     agreed, _high = wilson_interval(10, 10)
-    chance = 0.1**2 + 0.9**2
-    found = fleiss_kappa(answers.votes())
-    assert (found.value, found.high) == pytest.approx((1.0, 1.0))
-    assert found.low == pytest.approx((agreed - chance) / (1 - chance), abs=1e-9)
+    expected = 0.1**2 + 0.9**2
+    kappa = fleiss_kappa(answers.votes())
+    assert (kappa.value, kappa.high) == pytest.approx((1.0, 1.0))
+    assert kappa.low == pytest.approx((agreed - expected) / (1 - expected), abs=1e-9)
     alpha = krippendorff_alpha(answers.votes())
     assert alpha.value == pytest.approx(1.0)
     assert alpha.low < 0.7
@@ -117,9 +117,9 @@ def test_perfect_agreement_on_few_tasks_is_not_certain() -> None:
 def test_the_human_ceiling_by_hand() -> None:
     """t1: the two yes agree with one yes and one no, a half each; the no does not. t2: alone, untold."""
     answers = from_rows([("t1", "a", "yes"), ("t1", "b", "yes"), ("t1", "c", "no"), ("t2", "a", "no")])
-    found = leave_one_out_agreement(answers)
-    assert found[:3].tolist() == [0.5, 0.5, 0]
-    assert np.isnan(found[3])
+    agreed = leave_one_out_agreement(answers)
+    assert agreed[:3].tolist() == [0.5, 0.5, 0]
+    assert np.isnan(agreed[3])
     assert human_ceiling(answers).value == pytest.approx(1 / 3)
 
 
@@ -159,14 +159,14 @@ def test_intervals_are_by_dialogue() -> None:
 
 def alternative_example(turns: tuple[int, ...] = (1,)) -> tuple[Answers, Floats]:
     """40 dialogues; in the first 10 the model agrees with b and c against a, in the next 4 with nobody."""
-    given = ["y"] * 14 + ["x"] * 26
+    labels = ["y"] * 14 + ["x"] * 26
     rows = [
         (f"d{n}/{turn}", worker, "y" if n < 10 and worker != "a" else "x")
         for n in range(40)
         for turn in turns
         for worker in "abc"
     ]
-    model = [[label == name for name in "xyz"] for label in given for _ in turns]
+    model = [[label == name for name in "xyz"] for label in labels for _ in turns]
     return from_rows(rows, "xyz"), np.array(model, float)
 
 
@@ -201,16 +201,16 @@ def simulated_model(
     wrong = 0.05 if rare else None
 
     def answer(skill: float) -> list[bool]:
-        says = random.random(8 * n) < np.where(truth, skill, 1 - skill if wrong is None else wrong)
-        return says.tolist()
+        is_yes = random.random(8 * n) < np.where(truth, skill, 1 - skill if wrong is None else wrong)
+        return is_yes.tolist()
 
     rows = [
-        (f"d{turn // 8}/{turn % 8}", worker, "yes" if says else "no")
+        (f"d{turn // 8}/{turn % 8}", worker, "yes" if is_yes else "no")
         for worker in "abcde"
-        for turn, says in enumerate(answer(0.6 if rare else 0.8))
+        for turn, is_yes in enumerate(answer(0.6 if rare else 0.8))
     ]
-    says = np.array(answer(skill), float) * (not always_no)
-    return from_rows(rows, ["no", "yes"]), np.column_stack([1 - says, says])
+    is_yes = np.array(answer(skill), float) * (not always_no)
+    return from_rows(rows, ["no", "yes"]), np.column_stack([1 - is_yes, is_yes])
 
 
 def test_a_model_as_good_as_people_may_stand_in_and_a_worse_one_may_not() -> None:

@@ -50,8 +50,8 @@ def test_too_many_answer_pairs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> N
 def test_log_tail_by_hand_and_far_out() -> None:
     """2 of 3 with coins of one half: 1/2. 1,000 of 1,000: 1,000 log 1/2, though no float holds the half of it."""
     hits, expected, trials = np.array([[2, 1000, 3000, 1], [1.5, 500, 1500, 1], [3, 1000, 3000, 3]], float)
-    found = log_binomial_tail(hits, expected, trials)
-    assert found == pytest.approx([np.log(0.5), -1000 * np.log(2), -3000 * np.log(2), 0.0])
+    logs = log_binomial_tail(hits, expected, trials)
+    assert logs == pytest.approx([np.log(0.5), -1000 * np.log(2), -3000 * np.log(2), 0.0])
 
 
 def test_pairs_of_honest_people_are_calibrated() -> None:
@@ -60,10 +60,10 @@ def test_pairs_of_honest_people_are_calibrated() -> None:
         plan = AnomalousCrowdPlan(n_tasks=2000, n_workers=40, difficulty=difficulty, seed=seed)
         answers = simulate_anomalous_crowd(plan).answers
         forms = ("heterogeneous", "homogeneous")
-        found = combine_fits(*(compare_pairs([leave_one_out(answers, form)]) for form in forms))
-        assert found.n_same.sum() == pytest.approx(found.expected_same.sum(), rel=0.04)
-        assert (found.p_value < 0.01).mean() <= 0.01
-        assert (found.p_value < 0.2).mean() > 0.05
+        pairs = combine_fits(*(compare_pairs([leave_one_out(answers, form)]) for form in forms))
+        assert pairs.n_same.sum() == pytest.approx(pairs.expected_same.sum(), rel=0.04)
+        assert (pairs.p_value < 0.01).mean() <= 0.01
+        assert (pairs.p_value < 0.2).mean() > 0.05
 
 
 @pytest.mark.parametrize("plan", [
@@ -144,15 +144,15 @@ def test_a_second_school_is_no_conspiracy_and_hides_none(n_labels: int, disputed
     a few disputed tasks the school is named in six, the sheet in all."""
     plan = AnomalousCrowdPlan(colluders=0.1, second_school=0.4, disputed=disputed, n_labels=n_labels, seed=25)
     crowd = simulate_anomalous_crowd(plan)
-    found = find_anomalies({"": crowd.answers})
+    anomalies = find_anomalies({"": crowd.answers})
     pupils = {f"w{n}" for n in np.flatnonzero(crowd.school)}
     assert accused(crowd.answers) == colluders(crowd)
-    (school,) = (flag for flag in found.flags if flag.kind == "second school")
+    (school,) = (flag for flag in anomalies.flags if flag.kind == "second school")
     assert len(set(school.workers) & pupils) >= 0.8 * len(pupils)
     assert len(set(school.workers) - pupils) <= 1
     assert "instructions" in school.why
     assert not school.personal
-    personal = {name for flag in found.flags if flag.personal for name in flag.workers}
+    personal = {name for flag in anomalies.flags if flag.personal for name in flag.workers}
     assert personal <= colluders(crowd)
 
 
@@ -163,7 +163,7 @@ def test_a_school_is_more_than_a_third_with_all_of_its_mind() -> None:
     first, second = np.triu_indices(9, k=1)
     inside = second < 3
 
-    def found(of_d: float) -> tuple[tuple[int, ...], bool]:
+    def find(of_d: float) -> tuple[tuple[int, ...], bool]:
         same = np.where(inside, 90.0, np.where((second == 3) & (first < 3), 50 + of_d, 50.0))
         expected, shared, few = np.full(36, 50.0), np.full(36, 100.0), np.full(36, 5.0)
         p_value = np.where(inside, 1e-17, 1.0)
@@ -173,5 +173,5 @@ def test_a_school_is_more_than_a_third_with_all_of_its_mind() -> None:
         (group,) = find_groups(table, [leave_one_out(answers, "homogeneous")])
         return group.workers, group.school
 
-    assert found(40 / 3 + 1e-9) == ((0, 1, 2, 3), True)
-    assert found(13.0) == ((0, 1, 2), False)
+    assert find(40 / 3 + 1e-9) == ((0, 1, 2, 3), True)
+    assert find(13.0) == ((0, 1, 2), False)

@@ -29,9 +29,9 @@ def test_too_few_answers_give_no_figure() -> None:
 
 def test_a_mean_has_students_interval() -> None:
     """0.1 to 0.5: mean 0.3, deviation sqrt(0.025), t of 4 degrees 2.776."""
-    found = mean_difference(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
+    figure = mean_difference(np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
     half = 2.776445 * math.sqrt(0.025) / math.sqrt(5)
-    assert (found.value, found.low, found.high) == pytest.approx((0.3, 0.3 - half, 0.3 + half))
+    assert (figure.value, figure.low, figure.high) == pytest.approx((0.3, 0.3 - half, 0.3 + half))
 
 
 def test_quartiles() -> None:

@@ -43,11 +43,16 @@ def finding(code: str, turn: int) -> Finding:
     )
 
 
-def said(name: str, who: str, yes: bool, turn: int = 1, code: str = SINGLE, **more: Any) -> Annotation:
-    found = (finding(code, turn),) if yes else ()
+def annotate(name: str, who: str, yes: bool, turn: int = 1, code: str = SINGLE, **more: Any) -> Annotation:
+    findings = (finding(code, turn),) if yes else ()
     more = {"kind": "crowd", "turn": turn, **more}
     return Annotation(
-        id=f"{name}-{who}-{code}-{more}", dialogue_id=name, labeler=who, codes=(code,), findings=found, **more
+        id=f"{name}-{who}-{code}-{more}",
+        dialogue_id=name,
+        labeler=who,
+        codes=(code,),
+        findings=findings,
+        **more,
     )
 
 
@@ -63,7 +68,7 @@ def crowd(n: int = 200, seed: int = 0) -> tuple[list[Annotation], dict[tuple[str
             yes = truth if random.random() < skill else not truth
             yes = yes and not (who == "lenient" and random.random() < 0.5)
             seconds = float(random.lognormal(3 if who != SPITEFUL else 2.5, 0.3))
-            answers.append(said(f"d{place}", who, yes, seconds=seconds, seen_verdict=who == "b"))
+            answers.append(annotate(f"d{place}", who, yes, seconds=seconds, seen_verdict=who == "b"))
     return answers, gold
 
 
@@ -97,24 +102,24 @@ def test_figures_of_a_crowd_are_those_that_were_made() -> None:
 
 def test_bias_is_against_the_others_on_the_same_questions() -> None:
     """By hand: a says yes to all of eight, b and c to the first four: 0 there, 1 in the rest."""
-    answers = [said(f"d{n}", who, who == "a" or n < 4) for n in range(8) for who in "abc"]
-    answers += [said(f"d{n}", "b", True) for n in range(100, 120)]  # alone there: no others, no bias
+    answers = [annotate(f"d{n}", who, who == "a" or n < 4) for n in range(8) for who in "abc"]
+    answers += [annotate(f"d{n}", "b", True) for n in range(100, 120)]  # alone there: no others, no bias
     people = by_name(quality_figures(answers, DIALOGUES, {}))
     assert people["a"]["codes"][SINGLE]["bias"]["n"] == 8
     assert people["b"]["overall"]["bias"]["n"] == 8
     half = 2.364624 * (8 / 28) ** 0.5 / 8**0.5  # wider than a half of the scale: not told
     assert 2 * half > 0.5
     assert people["a"]["codes"][SINGLE]["bias"]["value"] is None
-    more = [said(f"d{n}", who, who == "a" or n < 40) for n in range(80) for who in "abc"]
+    more = [annotate(f"d{n}", who, who == "a" or n < 40) for n in range(80) for who in "abc"]
     people = by_name(quality_figures(more, DIALOGUES, {}))
     assert people["a"]["overall"]["bias"]["value"] == pytest.approx(0.5)
     assert people["b"]["overall"]["bias"]["value"] == pytest.approx(-0.25)
 
 
 def test_the_last_answer_counts_and_models_do_not() -> None:
-    answers = [said(f"d{n}", "a", True) for n in range(10)]
-    answers += [said(f"d{n}", "a", False, seconds=9.0) for n in range(10)]
-    answers += [said(f"d{n}", "m", True, kind="model") for n in range(10)]
+    answers = [annotate(f"d{n}", "a", True) for n in range(10)]
+    answers += [annotate(f"d{n}", "a", False, seconds=9.0) for n in range(10)]
+    answers += [annotate(f"d{n}", "m", True, kind="model") for n in range(10)]
     report = quality_figures(answers, DIALOGUES, {(f"d{n}", 1, SINGLE): False for n in range(10)})
     (each,) = report["labelers"]
     assert each["overall"]["yes"] == 0
@@ -125,7 +130,7 @@ def test_the_last_answer_counts_and_models_do_not() -> None:
 def test_a_code_of_the_dialogue_is_one_question_wherever_it_was_found() -> None:
     """Found at turns 1 and 2 of the same dialogue: the same yes; gold at any turn speaks of it."""
     answers = [
-        said(f"d{n}", who, True, turn=turn, code=WHOLE).model_copy(update={"turn": None})
+        annotate(f"d{n}", who, True, turn=turn, code=WHOLE).model_copy(update={"turn": None})
         for n in range(12)
         for who, turn in (("a", 1), ("b", 2))
     ]
@@ -140,7 +145,7 @@ def test_a_stream_is_enough_and_flags_come_with_it() -> None:
     def stream() -> Iterator[Annotation]:
         answers, _ = crowd(300)
         yield from answers
-        yield from (said(f"d{n}", "mute", False, seconds=0.2) for n in range(300))
+        yield from (annotate(f"d{n}", "mute", False, seconds=0.2) for n in range(300))
 
     report = quality_figures(stream(), DIALOGUES, {})
     mute = by_name(report)["mute"]

@@ -1,4 +1,4 @@
-"""Who answers in less time than reading takes. All people here are made up, and what they do is the plan."""
+"""Flags of answers faster than reading. All people here are simulated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIALOGUES = {f"d{n}": Dialogue(id=f"d{n}", turns=TURNS) for n in range(30)}
 """To read: 120 words to the first agent's turn, 7.2 s at 1000 words a minute; hardly more to the second."""
 
 
-def said(number: int, who: str, seconds: float, turn: int = 1) -> Annotation:
+def annotate(number: int, who: str, seconds: float, turn: int = 1) -> Annotation:
     return Annotation(
         id=f"{who} {number} {turn}", dialogue_id=f"d{number}", turn=turn, labeler=who, kind="crowd",
         codes=("C1",), seconds=seconds, at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number),
@@ -30,8 +30,8 @@ def said(number: int, who: str, seconds: float, turn: int = 1) -> Annotation:
 
 
 def flags(annotations: list[Annotation]) -> set[tuple[str, str]]:
-    found = find_anomalies(*measure_workload(annotations, DIALOGUES, frozenset()).crowd())
-    fast = [flag for flag in found.flags if flag.kind in ("too fast", "unread")]
+    anomalies = find_anomalies(*measure_workload(annotations, DIALOGUES, frozenset()).crowd())
+    fast = [flag for flag in anomalies.flags if flag.kind in ("too fast", "unread")]
     return {(flag.kind, name) for flag in fast for name in flag.workers}
 
 
@@ -39,11 +39,11 @@ def reader(who: str, seed: int, words_per_minute: float = 238.0) -> list[Annotat
     """Somebody who reads at that speed, each time by another third."""
     random = np.random.default_rng(seed)
     seconds = 60 * 120 / words_per_minute * np.exp(random.normal(0.0, 0.3, 30))
-    return [said(n, who, float(seconds[n])) for n in range(30)]
+    return [annotate(n, who, float(seconds[n])) for n in range(30)]
 
 
 def test_two_cheats_at_two_seconds_are_flagged_where_there_is_nobody_to_compare_with() -> None:
-    cheats = [said(n, who, 2.0) for who in ("ann", "ben") for n in range(30)]
+    cheats = [annotate(n, who, 2.0) for who in ("ann", "ben") for n in range(30)]
     assert flags(cheats) == {("unread", "ann"), ("unread", "ben")}
     report = quality_figures(cheats, DIALOGUES, {})
     assert {"unread"} <= {flag["kind"] for flag in report["flags"]}
@@ -54,15 +54,15 @@ def test_readers_are_left_alone_also_quick_ones_and_who_skips_now_and_then() -> 
     wrong = set()
     for seed in range(30):
         quick = reader("quick", 1000 + seed, 476.0)
-        quick[3], quick[17] = said(3, "quick", 1.0), said(17, "quick", 1.0)
+        quick[3], quick[17] = annotate(3, "quick", 1.0), annotate(17, "quick", 1.0)
         wrong |= flags(reader("reader", seed) + quick)
     assert wrong == set()
 
 
 def test_what_was_read_before_need_not_be_read_again() -> None:
-    answers = [one for n in range(30) for one in (said(n, "ann", 20.0), said(n, "ann", 1.0, turn=3))]
+    answers = [one for n in range(30) for one in (annotate(n, "ann", 20.0), annotate(n, "ann", 1.0, turn=3))]
     assert flags([*answers, *reader("ben", 1)]) == set()
-    alone = [said(n, "ann", 1.0, turn=3) for n in range(30)]
+    alone = [annotate(n, "ann", 1.0, turn=3) for n in range(30)]
     assert flags([*alone, *reader("ben", 1)]) == {("unread", "ann")}
 
 

@@ -12,10 +12,12 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Lease, NewTask, Project
 
 
-def make_project(store: Store, names: int | Iterable[str] = 3, turn: int | None = None, **kept: Any) -> None:
+def make_project(
+    store: Store, names: int | Iterable[str] = 3, turn: int | None = None, **fields: Any
+) -> None:
     """A project `p` with tasks on these dialogues, or on d0, d1, ..., of rising age; or on a turn of each."""
     names = [f"d{i}" for i in range(names)] if isinstance(names, int) else list(names)
-    project = Project(**{"id": "p", "codes": ("C1",), **kept})
+    project = Project(**{"id": "p", "codes": ("C1",), **fields})
     projects.create(store, "lea", project)
     dialogues.add(store, "lea", [make.dialogue(name) for name in names])
     tasks.add(store, "lea", project.id, [NewTask(dialogue=name, turn=turn) for name in names])
@@ -37,13 +39,13 @@ def answer(
 
 
 def answer_all(
-    store: Store, actor: str, found: Collection[str] = (), project: str = "p", n: int = 99, **more: Any
+    store: Store, actor: str, with_finding: Collection[str] = (), project: str = "p", n: int = 99, **more: Any
 ) -> list[str]:
     """The actor's answers to the next `n` tasks, a C1 in the dialogues `found`; these dialogues in order."""
-    given: list[str] = []
-    while len(given) < n and (lease := leases.claim(store, actor, project)):
-        findings = [make.finding()] if lease.dialogue in found else []
+    answered: list[str] = []
+    while len(answered) < n and (lease := leases.claim(store, actor, project)):
+        findings = [make.finding()] if lease.dialogue in with_finding else []
         key = f"{actor} {project} {lease.task}"
         annotations.submit(store, actor, lease.task, lease.token, key, findings, **more)
-        given.append(lease.dialogue)
-    return given
+        answered.append(lease.dialogue)
+    return answered

@@ -16,8 +16,8 @@ def dialogue(name: str, agent: str = "a1", text: str = "Anything else?") -> Dial
 
 
 def finding(code: str = "C1", turn: int = 1, probability: float = 0.91, **more: Any) -> Finding:
-    said = {"severity": "S2", "quote": "Anything", "start": 0, "end": 8, "reason": "it was passed over"}
-    return Finding(code=code, turn=turn, probability=probability, **{**said, **more})
+    fields = {"severity": "S2", "quote": "Anything", "start": 0, "end": 8, "reason": "it was passed over"}
+    return Finding(code=code, turn=turn, probability=probability, **{**fields, **more})
 
 
 def verdict(name: str, *findings: Finding, release: str = "embedded-1", risk: float | None = None) -> Verdict:

@@ -1,4 +1,4 @@
-"""Who may do each operation of the store, and the accounts and records to try it with."""
+"""The lowest role for each operation of the store, and the accounts and records to test it with."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -49,7 +49,7 @@ Act = Callable[[Store, str, Any], object]
 
 
 class Row(NamedTuple):
-    """Who may do an operation: `first` is the lowest role, none where no account acts. `act` does it, with
+    """Permission of an operation: `first` is the lowest role, none where no account acts. `act` does it, with
     what `before` made of the same actor, if anything. `others`: the same to a thing of somebody else's, which
     nobody may up to a role, mostly of any; `instead`, what that raises or, where it refuses nothing, gives."""
 
@@ -69,7 +69,7 @@ SAME = object()
 """The same arguments for somebody else."""
 
 
-def taken(project: str) -> Act:
+def claimed(project: str) -> Act:
     return lambda store, actor, made: claim(store, actor, project)
 
 
@@ -105,9 +105,9 @@ def own_note(store: Store, actor: str, made: Any) -> object:
     return coaching.write_note(store, "lea", own_agent(actor), "Well done.")
 
 
-def of_agent(*before: Any, named: bool = False) -> Any:
+def of_agent(*before: Any, as_keyword: bool = False) -> Any:
     """Arguments with the actor's own agent, first or by name."""
-    if named:
+    if as_keyword:
         return lambda actor, made: (*before, *ALL_MS, {"agent": own_agent(actor)})
     return lambda actor, made: (own_agent(actor), *before)
 
@@ -136,9 +136,9 @@ def row(
 
     def call(values: Any, account: Callable[[str], str]) -> Act:
         def act(store: Store, actor: str, made: Any) -> object:
-            given = list(values(actor, made) if callable(values) else values)
-            named = given.pop() if given and isinstance(given[-1], dict) else {}
-            return operation(store, account(actor), *given, **named)
+            positional = list(values(actor, made) if callable(values) else values)
+            keywords = positional.pop() if positional and isinstance(positional[-1], dict) else {}
+            return operation(store, account(actor), *positional, **keywords)
 
         return act
 
@@ -160,9 +160,9 @@ ROWS: dict[str, Row] = dict((
     row(annotations.correct, lambda a, m: (int(m.id), f"again {a}"), before=answered, others=(1, "x")),
     row(annotations.find_last_answer, ("p",), others=SAME, instead=None),
     row(annotations.list_own, others=SAME, instead=()),
-    row(annotations.submit, held("answer {}"), before=taken("p"), others=theirs("p", "x {}"), instead=StaleLease),
+    row(annotations.submit, held("answer {}"), before=claimed("p"), others=theirs("p", "x {}"), instead=StaleLease),
     row(
-        annotations.submit_and_claim, lambda a, m: (m.task, m.token, f"one {a}", {"project": "p"}), before=taken("p"),
+        annotations.submit_and_claim, lambda a, m: (m.task, m.token, f"one {a}", {"project": "p"}), before=claimed("p"),
         others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token, f"x {a}", {"project": "p"}), instead=StaleLease,
     ),
     row(appeals.list_own, others=SAME, instead=()),
@@ -187,22 +187,22 @@ ROWS: dict[str, Row] = dict((
     row(erasure._erase, (["d2"], "why"), first="admin"),
     row(erasure.preview, (["d2"],), first="admin"),
     row(
-        expert_cases.decide_case, lambda a, m: (m.task, m.token, f"decision {a}", [], "why"), before=taken("a"),
+        expert_cases.decide_case, lambda a, m: (m.task, m.token, f"decision {a}", [], "why"), before=claimed("a"),
         others=lambda a, m: (THEIRS["a"].task, THEIRS["a"].token, f"x {a}", [], "why"), instead=StaleLease,
         first="expert",
     ),
     row(gold.restore_gold, ("d1",), before=lambda s, a, m: gold.retire_gold(s, a, "d1"), first="lead"),
     row(gold.retire_gold, ("d1",), first="lead"),
     row(insights.read_extent, lambda a, m: ({"agent": own_agent(a)},), by=own, others=(), upto="expert"),
-    row(insights.read_groups, of_agent("day", named=True), by=own, others=("day", *ALL_MS), upto="expert"),
-    row(insights.read_scores, of_agent("week", named=True), by=own, others=("agent", *ALL_MS), upto="expert"),
-    row(insights.read_totals, of_agent(named=True), by=own, others=ALL_MS, upto="expert"),
+    row(insights.read_groups, of_agent("day", as_keyword=True), by=own, others=("day", *ALL_MS), upto="expert"),
+    row(insights.read_scores, of_agent("week", as_keyword=True), by=own, others=("agent", *ALL_MS), upto="expert"),
+    row(insights.read_totals, of_agent(as_keyword=True), by=own, others=ALL_MS, upto="expert"),
     row(leases.claim, ("p",), others=("a",), upto="reviewer"),
     row(leases.claim_dialogue, ("v", "d2"), others=("a", "d1"), upto="reviewer", first="reviewer"),
     row(leases.find_held, ("p",), others=SAME, instead=None),
-    row(leases.release, held(), before=taken("p"), others=theirs("p"), instead=StaleLease),
-    row(leases.renew, held(), before=taken("p"), others=theirs("p"), instead=StaleLease),
-    row(leases.skip, held("why"), before=taken("p"), others=theirs("p", "why"), instead=StaleLease),
+    row(leases.release, held(), before=claimed("p"), others=theirs("p"), instead=StaleLease),
+    row(leases.renew, held(), before=claimed("p"), others=theirs("p"), instead=StaleLease),
+    row(leases.skip, held("why"), before=claimed("p"), others=theirs("p", "why"), instead=StaleLease),
     row(
         stored_annotations.import_annotations, lambda a, m: imported(a, a), others=lambda a, m: imported(a, "dot"),
         upto="lead", first="lead",

@@ -15,7 +15,7 @@ from dialint.labeling.store.database.transactions import Store
 
 
 def claim(place: str, actor: str, n: str) -> None:
-    waits, found = [], []
+    waits, task_ids = [], []
     with Store.open(place) as store:
         leases.claim(store, actor, "warm")  # connect, compile: not what is measured
         print("ready", flush=True)
@@ -26,19 +26,19 @@ def claim(place: str, actor: str, n: str) -> None:
             waits.append(time.monotonic() - started_s)
             if lease is None:
                 break
-            found.append(lease.task)
-    print(json.dumps({"longest_s": max(waits), "mean_s": sum(waits) / len(waits), "tasks": found}))
+            task_ids.append(lease.task)
+    print(json.dumps({"longest_s": max(waits), "mean_s": sum(waits) / len(waits), "tasks": task_ids}))
 
 
 def write(place: str, actor: str, per_second: str, path: str) -> None:
     last: int | None = None
     due_s = time.monotonic()
-    with Store.open(place) as store, open(path, "w", buffering=1) as told:
+    with Store.open(place) as store, open(path, "w", buffering=1) as log:
         for number in count():
             key = f"{actor}-{number}"
             saved = annotations.review(store, actor, f"d-{actor}", key, ["C1"], expected=last)
             last = int(saved.id)
-            told.write(f"{key} {time.monotonic():.3f}\n")
+            log.write(f"{key} {time.monotonic():.3f}\n")
             due_s = max(due_s + 1 / float(per_second), time.monotonic() - 1)  # catches up with one second
             time.sleep(max(0.0, due_s - time.monotonic()))
 

@@ -41,8 +41,8 @@ def test_a_third_answer_only_where_two_disagree(answered: Store) -> None:
     assert update_overlap(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
     assert answer_all(answered, "cem", {"d0"}) == ["d0"]
     assert answer_all(answered, "dot") == []
-    told = update_overlap(answered, "lea", OverlapConfig("p", sure=1.0, gain=0.0), TAXONOMY)
-    assert told == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
+    decisions = update_overlap(answered, "lea", OverlapConfig("p", sure=1.0, gain=0.0), TAXONOMY)
+    assert decisions == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
     assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 11
 
 
@@ -71,9 +71,9 @@ def test_who_decided_from_fewer_answers_does_not_overwrite(store: Store) -> None
     old = store.read(read)
     answer_all(store, "ben", {"d0"})
     tasks.set_wanted(store, "lea", 1, 3)
-    for known, wanted in ((old, 3), (store.read(read), 2)):
+    for progress, wanted in ((old, 3), (store.read(read), 2)):
         config = OverlapConfig("p", sure=0.9, minimum=1)
-        decide(store, "lea", config, 3, known, {("d0", None): TaskStatus(1.0, ())})
+        decide(store, "lea", config, 3, progress, {("d0", None): TaskStatus(1.0, ())})
         assert [one.wanted for one in store.read(read)] == [wanted]
 
 
@@ -86,9 +86,9 @@ def test_no_task_is_sure_on_the_word_of_one() -> None:
     few = [belief(f"d{n}", 2) for n in range(49)]
     enough = [*few, belief("d49", 1, gold=True)]
     for others, model, independent in ((few, 0.01, False), (enough, 0.01, True), (enough, None, False)):
-        found = task_statuses([*others, belief("one", 1, model)], 0.95)
-        assert found["one", 1].independent is independent
-        assert found["d0", 1].independent
+        statuses = task_statuses([*others, belief("one", 1, model)], 0.95)
+        assert statuses["one", 1].independent is independent
+        assert statuses["d0", 1].independent
     assert task_statuses([belief("known", 0, None, gold=True)], 0.95)["known", 1].independent
 
 
@@ -115,8 +115,8 @@ def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
     def held(turn: int, probability: float, gains: tuple[float, ...]) -> QuestionPosterior:
         return QuestionPosterior("d", turn, "C1", probability, 2, 1, 2, gains=gains)
 
-    found = [held(1, 0.6, (0.02, 0.03)), held(1, 0.3, (0.01, 0.01)), held(2, 0.99, (0.5, 0.5))]
-    assert {key: one._replace(independent=True) for key, one in task_statuses(found, 0.95).items()} == {
+    posteriors = [held(1, 0.6, (0.02, 0.03)), held(1, 0.3, (0.01, 0.01)), held(2, 0.99, (0.5, 0.5))]
+    assert {key: one._replace(independent=True) for key, one in task_statuses(posteriors, 0.95).items()} == {
         ("d", 1): TaskStatus(0.6, (0.03, 0.04)),
         ("d", 2): TaskStatus(0.99, (0.0, 0.0)),
         ("d", None): TaskStatus(0.6, (0.03, 0.04)),

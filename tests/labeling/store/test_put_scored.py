@@ -28,7 +28,7 @@ def put(store: Store, name: str, *texts: str, agent: str = "a1") -> PutCounts:
 
 
 def stored(store: Store, name: str) -> tuple[int, int]:
-    """How many turns the dialogue has, and the turn of its verdict's finding."""
+    """Returns the number of turns of the dialogue, and the turn of its verdict's finding."""
     content, verdict = dialogues.read(store, "rob", name)
     assert verdict is not None
     return len(content.turns), verdict.findings[0].turn
@@ -75,8 +75,8 @@ def test_what_people_said_stays_where_it_is(store: Store, what: str) -> None:
         dialogues.write_labels(store, "lea", [label(f"d{n}") for n in (1, 2)])
     else:
         for n in (1, 2):
-            known = Gold(dialogue=f"d{n}", turn=1, code="C1", present=True, source="expert")
-            gold.set_gold(store, "eve", known)
+            gold_label = Gold(dialogue=f"d{n}", turn=1, code="C1", present=True, source="expert")
+            gold.set_gold(store, "eve", gold_label)
     is_whole = what in ("answer", "claim")
     assert put(store, "d0", *GROWN) == ((0, 0, ("d0",)) if is_whole else (0, 1, ()))
     assert stored(store, "d0") == ((2, 1) if is_whole else (4, 3))

@@ -40,16 +40,16 @@ def answered(store: Store) -> Store:
     dialogues.add(store, "lea", [make.dialogue(name) for name in names])
     projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3, control_share=0.5))
     projects.create(store, "lea", Project(id="q", codes=("C1",)))
-    known = [Gold(dialogue=f"d{n}", turn=1, code="C1", present=n == 0, source="expert") for n in (0, 1)]
-    gold.import_gold(store, "eve", known)
+    labels = [Gold(dialogue=f"d{n}", turn=1, code="C1", present=n == 0, source="expert") for n in (0, 1)]
+    gold.import_gold(store, "eve", labels)
     new = [NewTask(dialogue=name, pool="control" if name in ("d0", "d1") else "main") for name in names]
     tasks.add(store, "lea", "p", new)
     for who in ("ann", "ben", "cem"):
         answer_all(store, who, names[::2] if who != "ben" else (), seconds=9.0)
     accounts.ban(store, "lea", "cem", "guesses")
     later = datetime.now(UTC) + timedelta(days=9)
-    given = {"labeler": "dot", "kind": "crowd", "codes": ("C1",), "findings": (make.finding(),), "at": later}
-    came = [Annotation(id=name, dialogue_id=name, **given) for name in names[2:6]]
+    fields = {"labeler": "dot", "kind": "crowd", "codes": ("C1",), "findings": (make.finding(),), "at": later}
+    came = [Annotation(id=name, dialogue_id=name, **fields) for name in names[2:6]]
     import_annotations(store, "ada", came, "elsewhere")
     return store
 

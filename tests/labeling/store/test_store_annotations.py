@@ -57,8 +57,8 @@ def test_the_same_key_again_gives_the_same_row(store: Store) -> None:
         with pytest.raises(StoreRefused, match="another answer"):
             annotations.submit(store, actor, own.task, own.token, "k", [], 12)
     assert annotations.list_own(store, "ann") == (first,)
-    (kept,) = annotations.list_annotations(store, "rob", "d1")
-    assert kept == first.model_copy(update={"dialogue_id": "d1"})
+    (stored,) = annotations.list_annotations(store, "rob", "d1")
+    assert stored == first.model_copy(update={"dialogue_id": "d1"})
 
 
 def test_an_answer_and_the_next_claim_are_one(store: Store) -> None:
@@ -89,9 +89,9 @@ def test_an_answer_stands_where_nothing_more_can_be_claimed(store: Store, time_:
 def test_why_a_finding_was_rejected_is_part_of_the_answer(store: Store) -> None:
     lease = held(store, prelabelled=True)
     why = (Rejection(turn=1, code="C1", reason="answered"),)
-    for asked in (Rejection(turn=7, code="C1", reason="x"), Rejection(turn=1, code="T1", reason="x")):
+    for rejection in (Rejection(turn=7, code="C1", reason="x"), Rejection(turn=1, code="T1", reason="x")):
         with pytest.raises(StoreRefused, match="was not asked"):
-            annotations.submit(store, "ann", lease.task, lease.token, "k", rejections=[asked])
+            annotations.submit(store, "ann", lease.task, lease.token, "k", rejections=[rejection])
     first = annotations.submit(store, "ann", lease.task, lease.token, "k", rejections=why)
     assert annotations.submit(store, "ann", lease.task, lease.token, "k", rejections=why) == first
     with pytest.raises(StoreRefused, match="another answer"):
@@ -132,12 +132,12 @@ def test_the_last_answer_is_seen_again_as_blind_as_it_was_given(store: Store) ->
     other = claim(store, "rob", "p")
     for actor, one in (("rob", other), ("ann", lease)):
         annotations.submit(store, actor, one.task, one.token, actor, [make.finding(probability=1.0)])
-    found = annotations.find_last_answer(store, "ann", "p")
-    assert found == (before, annotations.list_own(store, "ann")[0])
+    last = annotations.find_last_answer(store, "ann", "p")
+    assert last == (before, annotations.list_own(store, "ann")[0])
     seen = annotations.find_last_answer(store, "rob", "p")
     assert seen is not None
     assert (seen[0].verdict, seen[0].answers, seen[0].dialogue.agent) == (None, (), None), "reviewers too"
-    corrected = annotations.correct(store, "ann", int(found[1].id), "k2", [])
+    corrected = annotations.correct(store, "ann", int(last[1].id), "k2", [])
     assert annotations.find_last_answer(store, "ann", "p") == (before, corrected)
     assert annotations.find_last_answer(store, "ann", "q") is None
     for actor in ("ben", "ria"):  # who did not answer it
@@ -158,11 +158,11 @@ def test_a_control_task_taken_back_looks_like_any_other(store: Store) -> None:
     assert lease.dialogue == "known"
     before = task_view.view_task(store, "ann", lease.task)
     annotations.submit(store, "ann", lease.task, lease.token, "k")
-    found = annotations.find_last_answer(store, "ann", "p")
-    assert found is not None
-    assert found[0] == before
-    assert not [word for word in ("known", "control", "gold") if word in found[0].model_dump_json()]
-    annotations.correct(store, "ann", int(found[1].id), "k2", [make.finding()])
+    last = annotations.find_last_answer(store, "ann", "p")
+    assert last is not None
+    assert last[0] == before
+    assert not [word for word in ("known", "control", "gold") if word in last[0].model_dump_json()]
+    annotations.correct(store, "ann", int(last[1].id), "k2", [make.finding()])
     (grade,) = store.read(lambda transaction: rater_status.grade_account(transaction, "ann", "control", n=9))
     assert [one.marked for one in grade.grades] == [True], "the newest answer is graded"
 
@@ -229,9 +229,9 @@ def test_drafts_are_ones_own(store: Store) -> None:
     dialogues.add(store, "lea", [make.dialogue("d1")])
     task_view.save_draft(store, "ann", "note:d1", '{"half": "a thought"}', "d1")
     task_view.save_draft(store, "ann", "note:d1", '{"half": "a better one"}', "d1")
-    found = task_view.load_draft(store, "ann", "note:d1", "d1")
-    assert found is not None
-    assert found.content == '{"half": "a better one"}'
+    draft = task_view.load_draft(store, "ann", "note:d1", "d1")
+    assert draft is not None
+    assert draft.content == '{"half": "a better one"}'
     assert task_view.load_draft(store, "ada", "note:d1", "d1") is None
     task_view.delete_draft(store, "ann", "note:d1")
     assert task_view.load_draft(store, "ann", "note:d1", "d1") is None

@@ -42,13 +42,13 @@ def appealed(store: Store) -> Store:
     return store
 
 
-def second(store: Store, *found: Any) -> None:
+def second(store: Store, *findings: Any) -> None:
     """Ria's blind answer."""
     open_second_reviews(store, "lea", "s")
     lease = claim(store, "ria", "s")
     seen = task_view.view_task(store, "ria", lease.task)
     assert (seen.verdict, seen.answers, seen.turn) == (None, (), 1)
-    annotations.submit(store, "ria", lease.task, lease.token, "ria", found)
+    annotations.submit(store, "ria", lease.task, lease.token, "ria", findings)
 
 
 def gold_present(store: Store) -> dict[str, bool]:
@@ -63,8 +63,8 @@ def test_an_agent_sees_own_flagged_dialogues_page_by_page(appealed: Store) -> No
     pages = [list_own_dialogues(appealed, "agnes", n=2)]
     while pages[-1]:
         pages.append(list_own_dialogues(appealed, "agnes", pages[-1][-1], n=2))
-    found = [[one.dialogue for one in page] for page in pages]
-    assert found == [["e4", "e3"], ["e2", "e1"], ["e0", "d1"], []]
+    ids = [[one.dialogue for one in page] for page in pages]
+    assert ids == [["e4", "e3"], ["e2", "e1"], ["e0", "d1"], []]
     assert {one.n_findings for page in pages for one in page} == {1}
     with pytest.raises(NotAllowed, match="not known as an agent"):
         list_own_dialogues(appealed, "rob")
@@ -77,10 +77,12 @@ def test_a_second_review_comes_first_and_is_blind(appealed: Store) -> None:
     assert open_second_reviews(appealed, "lea", "s") == 0
     assert leases.claim(appealed, "rob", "s") is None, "he has reviewed it before"
     second(appealed)
-    told = load_dispute(appealed, "eve", 1)
-    assert (told.appeal.statement, told.dialogue.id) == ("I had answered that before", "d1")
-    assert [(one.labeler, one.kind, one.seen_verdict) for one in told.second] == [("ria", "reviewer", False)]
-    assert [one.labeler for one in told.answers] == ["rob", "ria"]
+    dispute = load_dispute(appealed, "eve", 1)
+    assert (dispute.appeal.statement, dispute.dialogue.id) == ("I had answered that before", "d1")
+    assert [(one.labeler, one.kind, one.seen_verdict) for one in dispute.second] == [
+        ("ria", "reviewer", False)
+    ]
+    assert [one.labeler for one in dispute.answers] == ["rob", "ria"]
     first = decide_appeal(appealed, "eve", 1, "overturned", "why")
     assert decide_appeal(appealed, "eve", 1, "overturned", "why") == first
     assert (first.state, first.decided_by) == ("overturned", "eve")
@@ -90,7 +92,7 @@ def test_a_second_review_comes_first_and_is_blind(appealed: Store) -> None:
 
 
 def test_who_has_a_part_gets_no_second_review_however_it_is_claimed(appealed: Store) -> None:
-    """Who answered of it, who appealed, who spoke in it, and who has read what others say."""
+    """Accounts that answered for it, appealed, spoke in it, or have read answers of others."""
     accounts.create(appealed, "ada", Account(id="author", role="reviewer", agent="a2"))
     accounts.create(appealed, "ada", Account(id="agent", role="reviewer", agent="a1"))
     two = make.dialogue("d2")
@@ -170,8 +172,8 @@ def test_who_reviewed_does_not_decide(appealed: Store) -> None:
     assert gold_present(appealed) == {"C1": True}
 
 
-@pytest.mark.parametrize(("code", "known"), [("T1", {"C1": False, "T1": True}), ("C1", {"C1": True})])
-def test_an_amended_finding_is_kept(appealed: Store, code: str, known: dict[str, bool]) -> None:
+@pytest.mark.parametrize(("code", "expected"), [("T1", {"C1": False, "T1": True}), ("C1", {"C1": True})])
+def test_an_amended_finding_is_kept(appealed: Store, code: str, expected: dict[str, bool]) -> None:
     second(appealed, make.finding())
     right = make.finding(code, end=4, quote="Anyt")
     outside = right.model_copy(update={"end": 99})
@@ -188,7 +190,7 @@ def test_an_amended_finding_is_kept(appealed: Store, code: str, known: dict[str,
         decide_appeal(appealed, "eve", 1, "upheld", "why", right)
     for _ in range(2):
         assert decide_appeal(appealed, "eve", 1, "amended", "why", right).state == "amended"
-    assert gold_present(appealed) == known
+    assert gold_present(appealed) == expected
     saved = annotations.list_annotations(appealed, "rob", "d1")[-1]
     assert (saved.labeler, saved.kind, saved.findings, saved.turn) == ("eve", "expert", (right,), 1)
     assert len(annotations.list_annotations(appealed, "rob", "d1")) == 3

@@ -83,16 +83,16 @@ def test_a_network_that_swallows_packets(quick: None, place: str, monkeypatch: p
 def test_a_slow_query_of_a_server_that_is_there_is_waited_for(
     hasty: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
+    calls: list[int] = []
     require = connections.Connection._require_server
 
     def counted(self: connections.Connection) -> None:
-        asked.append(1)
+        calls.append(1)
         require(self)
 
     monkeypatch.setattr(connections.Connection, "_require_server", counted)
     assert hasty.read(lambda transaction: transaction.run(text("SELECT 7 FROM pg_sleep(1.2)")).scalar()) == 7
-    assert asked
+    assert calls
 
 
 def test_a_lock_is_waited_for_no_longer_than_it_says(

@@ -1,4 +1,4 @@
-"""What a project's answers cost, and what its queue tells."""
+"""The cost of a project's answers, and the figures of its queue."""
 
 from functools import partial
 

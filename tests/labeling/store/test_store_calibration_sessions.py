@@ -23,9 +23,9 @@ def started(store: Store) -> Store:
     text = "Anything else? Write to eva.luna@example.com then."
     dialogues.add(store, "lea", [make.dialogue(name, text=text) for name in (*NAMES, "other")])
     config = CalibrationConfig(name="s", codes=("C1", "T1"), members=GROUP, dialogues=NAMES)
-    told = start_session(store, "lea", config, TAXONOMY)
-    assert (told.people, told.tasks) == (GROUP, 3)
-    assert start_session(store, "lea", config, TAXONOMY) == told
+    session = start_session(store, "lea", config, TAXONOMY)
+    assert (session.people, session.tasks) == (GROUP, 3)
+    assert start_session(store, "lea", config, TAXONOMY) == session
     return store
 
 
@@ -80,14 +80,14 @@ def test_a_lead_closes_a_session_and_what_members_see_then(started: Store) -> No
     answer_all(started, "ann", ("d0",), "s", n=2)
     answer_all(started, "rob", (), "s")
     projects.set_state(started, "lea", "s", "closed")
-    told = sessions.load_answers(started, "ann", "s")
-    assert {one.labeler for one in told.answers} == {"ann", "member 3"}
-    assert {one.dialogue_id for one in told.answers} == {"task-1", "task-2", "task-3"}
-    seen = sessions.load_item(started, "ann", "s", told.tasks["task-1"])
+    results = sessions.load_answers(started, "ann", "s")
+    assert {one.labeler for one in results.answers} == {"ann", "member 3"}
+    assert {one.dialogue_id for one in results.answers} == {"task-1", "task-2", "task-3"}
+    seen = sessions.load_item(started, "ann", "s", results.tasks["task-1"])
     assert "eva.luna@example.com" not in seen.turns[1].text
     assert seen.agent is None
     unanswered = next(task for task in (1, 2, 3) if not any(
-        one.labeler == "ann" and told.tasks[one.dialogue_id] == task for one in told.answers
+        one.labeler == "ann" and results.tasks[one.dialogue_id] == task for one in results.answers
     ))  # fmt: skip
     with pytest.raises(NotAllowed):
         sessions.load_item(started, "ann", "s", unanswered)
@@ -103,8 +103,8 @@ def test_a_correction_counts_in_place_of_the_answer(started: Store) -> None:
     answer_all(started, "ann", ("d0", "d1", "d2"), "s")
     for one in annotations.list_own(started, "ann"):
         annotations.correct(started, "ann", int(one.id), f"again {one.id}", [])
-    told = sessions.load_answers(started, "lea", "s")
-    assert [one.findings for one in told.answers] == [(), (), ()]
+    results = sessions.load_answers(started, "lea", "s")
+    assert [one.findings for one in results.answers] == [(), (), ()]
 
 
 def test_the_note_is_the_leads(started: Store) -> None:

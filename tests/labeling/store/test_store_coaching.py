@@ -1,4 +1,4 @@
-"""What coaching reads and writes, on both databases: confirmed errors, the others' rates, cleared dialogues,
+"""Operations for coaching, on both databases: confirmed errors, the others' rates, cleared dialogues,
 notes."""
 
 from datetime import UTC, datetime
@@ -45,8 +45,8 @@ def coached(store: Store) -> Store:
     dialogues.add_verdicts(store, "lea", [*flagged, make.verdict("d4")])
     reviewed = {"d1": ("C1", 30.0), "d2": (None, 10.0), "d4": ("T1", 20.0), "e2": ("C1", 20.0)}
     for name, (code, seconds) in reviewed.items():
-        found = [make.finding(code)] if code else []
-        annotations.review(store, "rob", name, name, ["C1", "T1"], found, expected=None, seconds=seconds)
+        findings = [make.finding(code)] if code else []
+        annotations.review(store, "rob", name, name, ["C1", "T1"], findings, expected=None, seconds=seconds)
     return store
 
 
@@ -57,8 +57,8 @@ def test_errors_are_what_people_left_standing(coached: Store, actor: str) -> Non
         "d1": ((("C1", "S2"),), 0, True), "d2": ((), 0, False), "d3": ((), 1, True),
         "d4": ((("T1", "S2"),), 0, True),
     }  # fmt: skip
-    found = read_confirmed(coached, actor, "a1", ["d1", "d2", "d3", "d4"])
-    assert {name: [(each.finding.code, each.decision) for each in of] for name, of in found.items()} == {
+    confirmed = read_confirmed(coached, actor, "a1", ["d1", "d2", "d3", "d4"])
+    assert {name: [(each.finding.code, each.decision) for each in of] for name, of in confirmed.items()} == {
         "d1": [("C1", "confirmed")], "d2": [], "d3": [], "d4": [("T1", "added")],
     }  # fmt: skip
     assert list_dialogues(coached, actor, "a1", 0, 1) == ()

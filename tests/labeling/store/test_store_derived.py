@@ -1,4 +1,4 @@
-"""What follows from verdicts, answers and appeals: states after each change, and that they can be recomputed."""
+"""Rows derived from verdicts, answers and appeals: states after each change, and their recomputation."""
 
 from typing import Any
 
@@ -27,9 +27,9 @@ EVER = (0, 2_000_000_000_000)
 def scored(store: Store) -> Store:
     """d1 has a C1 and the suggestion of a T1 by release r1."""
     dialogues.add(store, "lea", [make.dialogue("d1"), make.dialogue("d2")])
-    said = make.verdict("d1", make.finding(), release="r1")
-    said = said.model_copy(update={"suggestions": (make.finding("T1"),)})
-    dialogues.add_verdicts(store, "lea", [said, make.verdict("d2", release="r1")])
+    verdict = make.verdict("d1", make.finding(), release="r1")
+    verdict = verdict.model_copy(update={"suggestions": (make.finding("T1"),)})
+    dialogues.add_verdicts(store, "lea", [verdict, make.verdict("d2", release="r1")])
     return store
 
 
@@ -45,10 +45,10 @@ def state(store: Store, name: str = "d1") -> Any:
     return store.read(lambda transaction: transaction.run(query).one())
 
 
-def review(store: Store, actor: str, key: str, codes: list[str], found: list[Any]) -> int:
+def review(store: Store, actor: str, key: str, codes: list[str], findings: list[Any]) -> int:
     last = [one for one in annotations.list_annotations(store, actor, "d1") if one.turn is None]
     expected = int(last[-1].id) if last else None
-    return int(annotations.review(store, actor, "d1", key, codes, found, expected=expected).id)
+    return int(annotations.review(store, actor, "d1", key, codes, findings, expected=expected).id)
 
 
 def test_states_after_each_decision(scored: Store) -> None:
@@ -191,21 +191,21 @@ FINDING = st.fixed_dictionaries({
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["open", "overturned", "upheld"])), max_size=2),
 )  # fmt: skip
 def test_every_finding_gets_one_decision(
-    findings: list[Any], suggestions: list[Any], given_answers: list[Any], objections: list[Any]
+    findings: list[Any], suggestions: list[Any], answer_parts: list[Any], objections: list[Any]
 ) -> None:
     """Whatever is said: each finding has one row, an answer's finding is used once, nothing is invented."""
     answers = []
-    for number, (is_expert, turn, own) in enumerate(given_answers):
-        found = tuple(each for each in own if turn in (None, each["turn"]))
-        answers.append(Answer(number, is_expert, turn, ("A", "B"), found))
+    for number, (is_expert, turn, own) in enumerate(answer_parts):
+        own_findings = tuple(each for each in own if turn in (None, each["turn"]))
+        answers.append(Answer(number, is_expert, turn, ("A", "B"), own_findings))
     verdict = Verdict("r", {"findings": findings, "suggestions": suggestions})
     its_appeals = [Appeal(turn, "A", state) for turn, state in objections]
     decided = decide_findings(verdict, answers, its_appeals)
     proposed = [one for one in decided if one.decision != "added"]
-    said = [(each["turn"], each["code"]) for each in (*findings, *suggestions)]
-    assert [(one.turn, one.code) for one in proposed] == said
+    expected = [(each["turn"], each["code"]) for each in (*findings, *suggestions)]
+    assert [(one.turn, one.code) for one in proposed] == expected
     if not answers:
         assert {one.decision for one in proposed if one.appeal == "none"} <= {"open"}
-    n_said = sum(len(answer.findings) for answer in answers)
+    n_answered = sum(len(answer.findings) for answer in answers)
     used = [one for one in decided if one.decision in ("confirmed", "changed", "added")]
-    assert len([one for one in used if one.appeal != "upheld"]) <= n_said
+    assert len([one for one in used if one.appeal != "upheld"]) <= n_answered

@@ -69,9 +69,9 @@ def test_the_version_that_a_verdict_was_made_with_is_found_by_its_rules(store: S
         POLICY.replace("text: ", "text: Always. ", 1),
         f"# the same rules\n{POLICY}",
     )
-    for number, (text, found) in enumerate(zip(texts, (1, 1, 1, 4), strict=True)):
+    for number, (text, version) in enumerate(zip(texts, (1, 1, 1, 4), strict=True)):
         documents.save_version(store, "lea", "policy", "retail", text, "why", expected=number)
-        expected = documents.PublishedText(version=found, text=texts[found - 1])
+        expected = documents.PublishedText(version=version, text=texts[version - 1])
         assert documents.find_policy_version(store, "rob", "retail", rules) == expected
     assert documents.find_policy_version(store, "rob", "retail", "0" * 64) is None
     assert documents.find_policy_version(store, "rob", "shop", rules) is None

@@ -68,18 +68,20 @@ def populate(store: Store, n: int = 6, n_turns: int = 4) -> list[str]:
     projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=2))
     names = [f"customer-{number}" for number in range(n)]
     for name in (*names, "kept-1", "kept-2"):
-        is_kept = name.startswith("kept")
-        texts = [f"{'Fine.' if is_kept else secret()} Well." for _ in range(n_turns)]
+        is_clean = name.startswith("kept")
+        texts = [f"{'Fine.' if is_clean else secret()} Well." for _ in range(n_turns)]
         turns = tuple(
             Turn(index=at, role=("customer", "agent")[at % 2], text=text) for at, text in enumerate(texts)
         )
         dialogues.add(store, "lea", [Dialogue(id=name, turns=turns, agent="a1", team="t", channel="chat")])
         quote = turns[1].text[:9]
-        found = make.finding(quote=quote, end=len(quote), reason=turns[1].text)
-        verdicts = [make.verdict(name, found), make.verdict(name, found, release="b")]
+        finding = make.finding(quote=quote, end=len(quote), reason=turns[1].text)
+        verdicts = [make.verdict(name, finding), make.verdict(name, finding, release="b")]
         dialogues.add_verdicts(store, "lea", verdicts)
-        known = Gold(dialogue=name, turn=1, code="C1", present=True, source="expert", reason=turns[1].text)
-        gold.set_gold(store, "eve", known)
+        gold_label = Gold(
+            dialogue=name, turn=1, code="C1", present=True, source="expert", reason=turns[1].text
+        )
+        gold.set_gold(store, "eve", gold_label)
         label = Label(dialogue_id=name, turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
         dialogues.write_labels(store, "lea", [label])
         appeals.open_appeal(store, "ag", name, 1, "C1", f"I did answer: {turns[1].text}")

@@ -111,8 +111,8 @@ def test_nobody_judges_own_dialogues(working: Store) -> None:
     answer = Annotation(id="1", dialogue_id="mine", labeler="boss", kind="expert", codes=("C1",))
     for who in ("boss", "ada"):  # by way of another admin, too
         assert import_annotations(working, who, [answer], "own") == ("an own dialogue",)
-    said = [one.labeler for one in annotations.list_annotations(working, "ada", "mine")]
-    assert said == ["peer"]
+    labelers = [one.labeler for one in annotations.list_annotations(working, "ada", "mine")]
+    assert labelers == ["peer"]
 
 
 def test_nobody_settles_appeals_of_own_dialogues(working: Store) -> None:
@@ -214,21 +214,23 @@ def test_an_answer_over_anothers_is_not_blind(store: Store) -> None:
 def test_reads_are_audited_once_and_cost_no_write_after(working: Store) -> None:
     statements: list[str] = []
     event.listen(
-        working.engine, "before_cursor_execute", lambda *given: statements.append(given[2].split()[0].upper())
+        working.engine,
+        "before_cursor_execute",
+        lambda *arguments: statements.append(arguments[2].split()[0].upper()),
     )
 
-    def look(who: str) -> None:
+    def open_task(who: str) -> None:
         dialogues.read(working, who, "mine")
         task_view.view_task(working, who, 1)
         list(stored_annotations.iterate_counted(working, who))
 
-    look("rob")
+    open_task("rob")
     assert entries(working, "read", "read.all") == [
         ("rob", "read", "mine", {"kinds": ["verdict"]}),
         ("rob", "read.all", "store", {"kind": "answers"}),
     ]
     statements.clear()
-    look("rob")
+    open_task("rob")
     assert set(statements) <= {"SELECT", "BEGIN"}, "nothing is written, so no lock is waited for"
     assert len(entries(working, "read", "read.all")) == 2
     dialogues.add(working, "lea", [make.dialogue("bare")])
@@ -305,8 +307,8 @@ def test_in_the_name_of_others_only_an_admin_imports_and_it_is_said(store: Store
     assert import_annotations(store, "lea", [by("lea"), by("embedded-1", "model")], "x") == ("new", "new")
     assert import_annotations(store, "ada", [by("ann"), by("stranger")], "y") == ("new", "new")
     assert import_annotations(store, "ada", [by("ann")], "y") == ("known",), "and it is not said twice"
-    said = [(who, content) for who, _, _, content in entries(store, "annotations.import")]
-    assert said == [
+    imports = [(who, content) for who, _, _, content in entries(store, "annotations.import")]
+    assert imports == [
         ("lea", {"source": "x", "project": None, "n_others": 0, "in_the_name_of": []}),
         ("ada", {"source": "y", "project": None, "n_others": 2, "in_the_name_of": ["ann", "stranger"]}),
     ]

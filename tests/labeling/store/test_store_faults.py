@@ -85,31 +85,31 @@ def test_f10_postgresql_killed_under_writes(
     dialogues.add(store, "lea", [make.dialogue(f"d-{name}") for name in names])
     writers = [drivers.start("write", place, name, F10_WRITES / 4, tmp_path / name) for name in names]
     for name in names:
-        drivers.told(tmp_path / name, at_least=max(20, int(F10_WRITES / 4)))  # a second's worth
-    told = [drivers.told(tmp_path / name) for name in names]
+        drivers.read_acknowledged(tmp_path / name, at_least=max(20, int(F10_WRITES / 4)))  # a second's worth
+    writes = [drivers.read_acknowledged(tmp_path / name) for name in names]
     postgres.kill()
     time.sleep(1.0)
     postgres.start()
     back_s = time.monotonic()
-    print(f"\nF10 {sum(map(rate, told)):.0f} writes a second of {F10_WRITES:.0f} asked before the kill")
-    before = {name: len(drivers.told(tmp_path / name)) for name in names}
+    print(f"\nF10 {sum(map(rate, writes)):.0f} writes a second of {F10_WRITES:.0f} asked before the kill")
+    before = {name: len(drivers.read_acknowledged(tmp_path / name)) for name in names}
     for name in names:
-        key, at_s = drivers.told(tmp_path / name, at_least=before[name] + 5)[before[name]]
+        key, at_s = drivers.read_acknowledged(tmp_path / name, at_least=before[name] + 5)[before[name]]
         assert at_s - back_s < RECONNECT_S, key
     for writer in writers:
         writer.kill()
         writer.wait()
     for name in names:
-        acknowledged = {key for key, _ in drivers.told(tmp_path / name)}
+        acknowledged = {key for key, _ in drivers.read_acknowledged(tmp_path / name)}
         keys = [row.key for row in rows(store, f"SELECT key FROM annotations WHERE dialogue = 'd-{name}'")]
         assert acknowledged <= set(keys)
         assert len(keys) == len(set(keys)) <= len(acknowledged) + 1, "one was stored and not yet told"
     verify(store)
 
 
-def rate(told: list[tuple[str, float]]) -> float:
+def rate(acknowledged: list[tuple[str, float]]) -> float:
     """Writes a second of one writer, from its second one on."""
-    return (len(told) - 2) / (told[-1][1] - told[1][1])
+    return (len(acknowledged) - 2) / (acknowledged[-1][1] - acknowledged[1][1])
 
 
 def rows(store: Store, question: str) -> list[Any]:
@@ -221,21 +221,23 @@ def test_f18_backup_under_writes_then_restore(
 ) -> None:
     dialogues.add(store, "lea", [make.dialogue("d-rob")])
     writer = drivers.start("write", place, "rob", F18_WRITES, tmp_path / "told")
-    drivers.told(tmp_path / "told", at_least=20)
-    before = {key for key, _ in drivers.told(tmp_path / "told")}
+    drivers.read_acknowledged(tmp_path / "told", at_least=20)
+    before = {key for key, _ in drivers.read_acknowledged(tmp_path / "told")}
     folder = backup(store, tmp_path / "backup")
-    drivers.told(tmp_path / "told", at_least=len(before) + 3)
+    drivers.read_acknowledged(tmp_path / "told", at_least=len(before) + 3)
     writer.kill()
     writer.wait()
-    print(f"\nF18 {rate(drivers.told(tmp_path / 'told')):.0f} writes a second of {F18_WRITES:.0f} asked")
+    print(
+        f"\nF18 {rate(drivers.read_acknowledged(tmp_path / 'told')):.0f} writes a second of {F18_WRITES:.0f} asked"
+    )
     restore(folder, elsewhere)
     with Store.open(elsewhere) as restored:
         verify(restored)
-        found = [one.key for one in rows(restored, "SELECT key FROM annotations ORDER BY id")]
-        assert found == [f"rob-{number}" for number in range(len(found))], "no hole"
-        assert before <= set(found), "acknowledged before the backup began"
-        saved = annotations.review(restored, "ria", "d-rob", "next", ["C1"], expected=len(found))
-        assert int(saved.id) == len(found) + 1
+        keys = [one.key for one in rows(restored, "SELECT key FROM annotations ORDER BY id")]
+        assert keys == [f"rob-{number}" for number in range(len(keys))], "no hole"
+        assert before <= set(keys), "acknowledged before the backup began"
+        saved = annotations.review(restored, "ria", "d-rob", "next", ["C1"], expected=len(keys))
+        assert int(saved.id) == len(keys) + 1
     with pytest.raises(ConfigError, match="restored into nothing"):
         restore(folder, elsewhere)
 
@@ -264,9 +266,9 @@ def test_what_a_killed_backup_left_is_no_hindrance_but_anything_else_is(store: S
     assert verify_path(folder) > 0
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("half")
-    for taken in (folder, tmp_path / "mine"):
+    for target in (folder, tmp_path / "mine"):
         with pytest.raises(OutputRefused, match="not empty"):
-            backup(store, taken)
+            backup(store, target)
 
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)

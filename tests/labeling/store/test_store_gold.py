@@ -29,17 +29,17 @@ from dialint.labeling.store.records import Conflict, Gold, Lease, NewTask, NotAl
 CROWD = ("ann", "ben", "cem", "dot")
 
 
-def known(name: str, *, present: bool = True) -> Gold:
+def gold_label(name: str, *, present: bool = True) -> Gold:
     return Gold(dialogue=name, turn=1, code="C1", present=present, source="expert")
 
 
-def setting(store: Store, *, n: int = 3, controls: int = 3, share: float = 1.0, **kept: Any) -> None:
+def setting(store: Store, *, n: int = 3, controls: int = 3, share: float = 1.0, **fields: Any) -> None:
     """Project `p`: tasks d0, d1, ... and control tasks g0, g1, ..., the error there in the even ones."""
-    projects.create(store, "lea", Project(**{"id": "p", "codes": ("C1",), "control_share": share, **kept}))
+    projects.create(store, "lea", Project(**{"id": "p", "codes": ("C1",), "control_share": share, **fields}))
     names = [f"d{i}" for i in range(n)] + [f"g{i}" for i in range(controls)]
     dialogues.add(store, "lea", [make.dialogue(name) for name in names])
     tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(n)])
-    rows = [known(f"g{i}", present=i % 2 == 0) for i in range(controls)]
+    rows = [gold_label(f"g{i}", present=i % 2 == 0) for i in range(controls)]
     gold.import_gold(store, "eve", rows)
     tasks.add(store, "lea", "p", [NewTask(dialogue=f"g{i}", pool="control") for i in range(controls)])
 
@@ -54,8 +54,10 @@ def states(store: Store, pool: Any = "control") -> dict[str, int]:
 
 
 def example(name: str, *codes: str, pair: str | None = None) -> Example:
-    found = [Label(dialogue_id=name, turn=1, code=code, probability=1.0, method="inject:x") for code in codes]
-    return Example(dialogue=make.dialogue(name), labels=tuple(found), split="train", pair=pair)
+    labels = [
+        Label(dialogue_id=name, turn=1, code=code, probability=1.0, method="inject:x") for code in codes
+    ]
+    return Example(dialogue=make.dialogue(name), labels=tuple(labels), split="train", pair=pair)
 
 
 def test_a_share_of_the_claims_is_control(store: Store, monkeypatch: Any) -> None:
@@ -86,10 +88,10 @@ def test_the_holder_cannot_tell_a_control_task(store: Store, monkeypatch: Any, t
     views = [task_view.view_task(store, "ann", lease.task) for lease in (first, second)]
     for view in views:
         assert view.dialogue.id == f"task-{view.task}"
-    shown = [view.model_dump(exclude={"task"}) for view in views]
-    for view in shown:
+    dumps = [view.model_dump(exclude={"task"}) for view in views]
+    for view in dumps:
         view["dialogue"].pop("id")
-    assert shown[0] == shown[1]
+    assert dumps[0] == dumps[1]
     for name in ("g0", "control", "gold", "injected"):
         assert name not in views[0].model_dump_json()
 
@@ -104,8 +106,8 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, monkeypatch: A
     )
     (name,) = gold.import_synthetic(store, "lea", [bare])
     timed = tuple(turn.model_copy(update={"at": datetime.now(UTC), "author": "a1"}) for turn in turns)
-    said = {"language": "de", "policy": "returns", "sources": ("kb-7",), "masked": True, "turns": timed}
-    dialogues.add(store, "lea", [make.dialogue("log-7").model_copy(update=said)])
+    fields = {"language": "de", "policy": "returns", "sources": ("kb-7",), "masked": True, "turns": timed}
+    dialogues.add(store, "lea", [make.dialogue("log-7").model_copy(update=fields)])
     dialogues.add_verdicts(store, "lea", [make.verdict(each, make.finding()) for each in (name, "log-7")])
     projects.create(store, "lea", Project(id="p", codes=("C1",), prelabelled=True, control_share=0.5))
     tasks.add(store, "lea", "p", [NewTask(dialogue="log-7"), NewTask(dialogue=name, pool="control")])
@@ -120,18 +122,18 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, monkeypatch: A
         with pytest.raises(Conflict) as conflict:
             annotations.correct(store, "ann", int(saved.id), f"{draw} too late")
         answers = (saved, corrected, *conflict.value.theirs, *annotations.list_own(store, "ann", 2))
-        told = [
+        content = [
             view.model_dump(exclude={"task"}),
             *(each.model_dump(exclude={"id", "at"}) for each in answers),
         ]
-        seen.append(str(told).replace(f"task-{lease.task}", "THIS"))
+        seen.append(str(content).replace(f"task-{lease.task}", "THIS"))
     assert seen[0] == seen[1]
     assert "THIS" in seen[0]
     assert name not in seen[0]
 
 
 def test_asking_again_tells_nothing(store: Store, monkeypatch: Any, time_: Any) -> None:
-    """Who gives a control task back gets the same one again, as in the main pool, whatever is drawn."""
+    """An account that releases a control task gets the same one again, as in the main pool, for any sample."""
     setting(store, lease_s=60)
     first = claim(store, "ann")
     assert first.dialogue == "g0"
@@ -165,7 +167,7 @@ def test_nobody_twice_and_the_least_shown_first(store: Store) -> None:
             answer(store, actor, lease)
         assert sorted(got)[1:] == ["g0", "g1", "g2"], "then the main pool"
     dialogues.add(store, "lea", [make.dialogue("g9")])
-    gold.set_gold(store, "eve", known("g9"))
+    gold.set_gold(store, "eve", gold_label("g9"))
     tasks.add(store, "lea", "p", [NewTask(dialogue="g9", pool="control", priority=-5.0)])
     assert claim(store, "cem").dialogue == "g9", "it was never shown, the others twice"
     verify(store)
@@ -179,10 +181,10 @@ def test_many_at_once_keep_the_books(store: Store) -> None:
     with ThreadPoolExecutor(4) as threads:
         got = list(threads.map(lambda actor: answer_all(store, actor), CROWD))
     assert all(len(names) == len(set(names)) for names in got)
-    shown = Counter(name for names in got for name in names)
-    assert all(shown[f"d{i}"] == 2 for i in range(12))
+    n_displays = Counter(name for names in got for name in names)
+    assert all(n_displays[f"d{i}"] == 2 for i in range(12))
     ranks = store.read(lambda t: t.run(text("SELECT dialogue, rank FROM tasks WHERE pool = 'control'")).all())
-    assert {row.dialogue: row.rank for row in ranks} == {f"g{i}": shown[f"g{i}"] for i in range(4)}
+    assert {row.dialogue: row.rank for row in ranks} == {f"g{i}": n_displays[f"g{i}"] for i in range(4)}
     verify(store)
 
 
@@ -194,10 +196,10 @@ def test_retired_when_shown_often(store: Store) -> None:
     assert gold.list_gold(store, "eve") == ()
     (worn,) = gold.list_gold(store, "eve", retired=True)
     assert (worn.retired, worn.doubt) == (True, None)
-    told = store.read(
+    entries = store.read(
         lambda t: t.run(text("SELECT subject, content FROM audit WHERE action = 'gold.retire'")).all()
     )
-    assert [tuple(row) for row in told] == [("g0", '{"shown":2}')], "the audit log knows why it went"
+    assert [tuple(row) for row in entries] == [("g0", '{"shown":2}')], "the audit log knows why it went"
     answer(store, "ann", claim(store, "ann"), make.finding())  # who had it may still answer
     verify(store)
 
@@ -232,8 +234,8 @@ def test_gold_that_good_labelers_contradict_is_doubted_and_reported(store: Store
             answer(store, actor, lease, *([make.finding()] if lease.dialogue == "g2" else []))
     assert gold.list_doubted(store, "eve") == ()
     assert claim(store, "ria").dialogue == "g1", "g0 was next, and was looked at first"
-    (found,) = gold.list_doubted(store, "eve")
-    assert (found.dialogue, found.doubt, found.retired) == (
+    (doubted,) = gold.list_doubted(store, "eve")
+    assert (doubted.dialogue, doubted.doubt, doubted.retired) == (
         "g0", "4 of 4 good labelers say otherwise", False,
     )  # fmt: skip
     assert states(store) == {"open": 2, "withdrawn": 1}
@@ -269,11 +271,11 @@ def test_control_answers_count_in_nothing(store: Store) -> None:
 
 def test_examples_come_with_their_twins(store: Store) -> None:
     setting(store, controls=0)
-    found = [example("x~C1", "C1", pair="x"), example("x~twin", pair="x")]
-    names = gold.import_synthetic(store, "lea", found, "p")
-    assert gold.import_synthetic(store, "lea", found, "p") == names
-    found_gold = {each.dialogue: (each.present, each.source) for each in gold.list_gold(store, "eve")}
-    assert found_gold == {names[0]: (True, "injected"), names[1]: (False, "injected")}
+    examples = [example("x~C1", "C1", pair="x"), example("x~twin", pair="x")]
+    names = gold.import_synthetic(store, "lea", examples, "p")
+    assert gold.import_synthetic(store, "lea", examples, "p") == names
+    gold_by_dialogue = {each.dialogue: (each.present, each.source) for each in gold.list_gold(store, "eve")}
+    assert gold_by_dialogue == {names[0]: (True, "injected"), names[1]: (False, "injected")}
     assert not any("twin" in name or "x" in name for name in names)
     assert claim(store, "ann").dialogue == names[0]
     assert claim(store, "ben").dialogue == names[1], "shown less"
@@ -296,7 +298,7 @@ def test_examples_of_which_nothing_is_known_are_refused(store: Store) -> None:
 
 def test_an_experts_word_on_injected_gold_stays(store: Store) -> None:
     (name,) = gold.import_synthetic(store, "lea", [example("x", "C1"), example("clean")])
-    gold.set_gold(store, "eve", known(name, present=False))
+    gold.set_gold(store, "eve", gold_label(name, present=False))
     gold.import_synthetic(store, "lea", [example("x", "C1")])
     assert [each.present for each in gold.list_gold(store, "eve")] == [False]
 

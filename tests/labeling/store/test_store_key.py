@@ -171,10 +171,10 @@ def test_the_commands_make_verify_back_up_restore_and_compare_heads(
     with pytest.raises(ConfigError, match="dialint db upgrade"):
         db.verify(config=here)
     assert db.upgrade(config=here) == db.verify(config=here) == db.backup(tmp_path / "b", config=here) == 0
-    said = capsys.readouterr().out.splitlines()
-    head = said[-1]
+    lines = capsys.readouterr().out.splitlines()
+    head = lines[-1]
     assert re.fullmatch("head: 1:[0-9a-f]{64}", head)
-    assert said == [
+    assert lines == [
         f"the store was made, is at version {VERSION} now",
         "whole: 1 audit entries, 0 annotations, 0 dialogues, 0 verdicts",
         head,

@@ -1,4 +1,4 @@
-"""Who gets which task, for how long, and who may still answer it: F5, F6 and the rules of the queue."""
+"""Claims, expiry and answers of tasks: F5, F6 and the rules of the queue."""
 
 from datetime import UTC, datetime
 from functools import partial
@@ -50,8 +50,8 @@ def test_nobody_twice_on_an_item_and_overlap_is_kept(store: Store) -> None:
     project(store, 2, overlap=2)
     for actor in ("ann", "ben", "cem"):
         answer_all(store, actor)
-    given = [annotations.list_annotations(store, "rob", f"d{i}") for i in range(2)]
-    assert [[one.labeler for one in each] for each in given] == [["ann", "ben"]] * 2
+    answers = [annotations.list_annotations(store, "rob", f"d{i}") for i in range(2)]
+    assert [[one.labeler for one in each] for each in answers] == [["ann", "ben"]] * 2
     assert counts(store) == {"done": 2}
 
 
@@ -71,8 +71,8 @@ def test_f5_every_late_write_is_refused(store: Store, time_: Any, second: str) -
             leases.renew(store, "ann", lease.task, lease.token)
     for lease in again:
         answer(store, second, lease)
-    given = [annotations.list_annotations(store, "rob", f"d{i}") for i in range(10)]
-    assert [[one.labeler for one in each] for each in given] == [[second]] * 10
+    answers = [annotations.list_annotations(store, "rob", f"d{i}") for i in range(10)]
+    assert [[one.labeler for one in each] for each in answers] == [[second]] * 10
     assert counts(store) == {"done": 10}
 
 
@@ -244,14 +244,14 @@ def test_any_order_of_moves_keeps_the_books(
             assert (actor, lease.task) not in done
             done.add((actor, lease.task))
             answer(store, actor, lease)
-    found = tasks.count_tasks(store, "rob", name)["main"]
-    assert found["full"] == 0
-    assert sum(found.values()) == 4
+    counts = tasks.count_tasks(store, "rob", name)["main"]
+    assert counts["full"] == 0
+    assert sum(counts.values()) == 4
 
 
-def review_project(store: Store, **kept: Any) -> None:
+def review_project(store: Store, **fields: Any) -> None:
     """A project `p` to review verdicts in, with a task on d0; d1 is in the store, too."""
-    project(store, 1, **{"purpose": "review", "prelabelled": True, **kept})
+    project(store, 1, **{"purpose": "review", "prelabelled": True, **fields})
     dialogues.add(store, "lea", [make.dialogue("d1")])
 
 
@@ -275,8 +275,8 @@ def test_a_reviewer_claims_a_dialogue_of_choice(store: Store, time_: Any, name: 
     answer(store, "rob", again)
     with pytest.raises(StoreRefused, match="answered"):
         leases.claim_dialogue(store, "rob", "p", name)
-    given = annotations.list_annotations(store, "eve", name)
-    assert [one.labeler for one in given] == ["ria", "rob"]
+    answers = annotations.list_annotations(store, "eve", name)
+    assert [one.labeler for one in answers] == ["ria", "rob"]
 
 
 def test_what_is_not_claimed_by_choice(store: Store) -> None:
@@ -286,8 +286,8 @@ def test_what_is_not_claimed_by_choice(store: Store) -> None:
         "label": {"purpose": "label"}, "blind": {"prelabelled": False}, "others": {"members": ("ria",)}, "own": {},
         "closed": {"deadline": datetime(2020, 1, 1, tzinfo=UTC)},
     }  # fmt: skip
-    for kind, kept in kinds.items():
-        review_project(store, id=kind, **kept)
+    for kind, fields in kinds.items():
+        review_project(store, id=kind, **fields)
         for name in ("d0", "d1", "unknown"):
             with pytest.raises((NotAllowed, StoreRefused)) as refused:
                 leases.claim_dialogue(store, "own" if kind == "own" else "rob", kind, name)

@@ -25,27 +25,27 @@ DIALOGUE = Dialogue(id="d1", turns=TURNS, agent="a1", sources=("Anna Kowalska or
 
 
 def finding(start: int, end: int, quote: str, **more: Any) -> Finding:
-    said = {"code": "C1", "turn": 3, "severity": "S2", "probability": 1.0, "reason": ""} | more
-    return Finding(start=start, end=end, quote=quote, **said)
+    fields = {"code": "C1", "turn": 3, "severity": "S2", "probability": 1.0, "reason": ""} | more
+    return Finding(start=start, end=end, quote=quote, **fields)
 
 
-CLOSING, CLOSING_KEPT = finding(46, 60, "Anything else?"), finding(51, 65, "Anything else?")
-MAIL, MAIL_KEPT = finding(35, 44, "[EMAIL_1]"), finding(31, 49, "[EMAIL_1]")
+CLOSING, CLOSING_STORED = finding(46, 60, "Anything else?"), finding(51, 65, "Anything else?")
+MAIL, MAIL_STORED = finding(35, 44, "[EMAIL_1]"), finding(31, 49, "[EMAIL_1]")
 
 
 def held(store: Store, actor: str = "ann", **options: Any) -> Lease:
     projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3, **options))
     dialogues.add(store, "lea", [DIALOGUE])
     more = {"reason": "So Anna has [EMAIL_1]", "rewrite": "Hi, I am Anna Kowalska."}
-    said = finding(31, 49, "[EMAIL_1]", probability=0.8, **more)
+    own = finding(31, 49, "[EMAIL_1]", probability=0.8, **more)
     outside = (finding(60, 66, "else??"), finding(0, 6, "Thanks", turn=1))
-    dialogues.add_verdicts(store, "lea", [make.verdict("d1", said, *outside)])
+    dialogues.add_verdicts(store, "lea", [make.verdict("d1", own, *outside)])
     tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
     return claim(store, actor, "p")
 
 
-def kept(store: Store) -> list[tuple[Finding, ...]]:
-    """What the store holds, oldest first."""
+def stored_findings(store: Store) -> list[tuple[Finding, ...]]:
+    """The stored findings, oldest first."""
     return [answer.findings for answer in annotations.list_annotations(store, "rob", "d1")]
 
 
@@ -76,9 +76,12 @@ def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store:
     assert [turn.text for turn in seen.dialogue.turns] == ["Hi, I am [NAME_1], my mail is [EMAIL_1].", MASKED]
     assert not [each for each in SECRETS if each in seen.model_dump_json().lower()]
     assert seen.verdict is not None
-    (said,) = seen.verdict.findings
-    assert (said.start, said.end, said.quote) == (35, 44, "[EMAIL_1]")
-    assert (said.reason, said.rewrite) == ("So [NAME_1] has [EMAIL_1]", "Hi, I am [NAME_1].")
+    (masked_finding,) = seen.verdict.findings
+    assert (masked_finding.start, masked_finding.end, masked_finding.quote) == (35, 44, "[EMAIL_1]")
+    assert (masked_finding.reason, masked_finding.rewrite) == (
+        "So [NAME_1] has [EMAIL_1]",
+        "Hi, I am [NAME_1].",
+    )
     other = claim(store, "rob", "p")
     assert task_view.view_task(store, "rob", other.task).dialogue.turns == TURNS
     assert task_view.view_task(store, "ria", lease.task).verdict == dialogues.read(store, "ria", "d1")[1]
@@ -87,8 +90,8 @@ def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store:
 def test_labelers_get_what_their_codes_cannot_be_judged_without(store: Store) -> None:
     at = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
     turns = tuple(turn.model_copy(update={"at": at, "author": "a1"}) for turn in TURNS)
-    known = {"policy": "refunds", "language": "en", "channel": "chat", "team": "t1"}
-    whole = {"turns": turns, "metadata": {"order": "7"}, **known}
+    shared = {"policy": "refunds", "language": "en", "channel": "chat", "team": "t1"}
+    whole = {"turns": turns, "metadata": {"order": "7"}, **shared}
     dialogues.add(store, "lea", [DIALOGUE.model_copy(update=whole)])
     for code in ("C1", "I1", "P1", "W1"):
         projects.create(store, "lea", Project(id=code, codes=(code,)))
@@ -111,18 +114,18 @@ def test_what_a_labeler_sends_becomes_offsets_of_the_original(store: Store) -> N
     send = (store, "ann", lease.task, lease.token, "k", [CLOSING, MAIL], 12)
     saved = annotations.submit(*send)
     assert saved.findings == (CLOSING, MAIL)
-    assert kept(store) == [(CLOSING_KEPT, MAIL_KEPT)]
+    assert stored_findings(store) == [(CLOSING_STORED, MAIL_STORED)]
     assert annotations.submit(*send) == saved
     assert annotations.list_own(store, "ann") == (saved,)
     with pytest.raises(StoreRefused, match="another answer"):
         annotations.submit(store, "ann", lease.task, lease.token, "k", [CLOSING], 12)
-    assert kept(store) == [(CLOSING_KEPT, MAIL_KEPT)]
+    assert stored_findings(store) == [(CLOSING_STORED, MAIL_STORED)]
 
 
 def test_a_quote_that_does_not_stand_there_saves_nothing(store: Store) -> None:
     lease = held(store)
     for bad in (
-        CLOSING_KEPT,  # offsets of the original
+        CLOSING_STORED,  # offsets of the original
         finding(31, 49, "anna.k@example.com"),
         finding(46, 61, "Anything else?"),
         finding(46, 60, "anything else?"),
@@ -131,7 +134,7 @@ def test_a_quote_that_does_not_stand_there_saves_nothing(store: Store) -> None:
         with pytest.raises(StoreRefused, match="E_FINDING") as refused:
             annotations.submit(store, "ann", lease.task, lease.token, "k", [CLOSING, bad])
         assert not [each for each in (*SECRETS, "nything") if each in str(refused.value)]
-    assert kept(store) == []
+    assert stored_findings(store) == []
     annotations.submit(store, "ann", lease.task, lease.token, "k", [CLOSING])
 
 
@@ -146,8 +149,8 @@ def test_a_correction_and_its_conflict_speak_of_masked_text(store: Store) -> Non
         annotations.correct(store, "ann", int(first.id), "k3", [CLOSING])
     assert (conflict.value.theirs, conflict.value.ours) == ((second,), (CLOSING,))
     with pytest.raises(StoreRefused, match="E_FINDING"):
-        annotations.correct(store, "ann", int(second.id), "k4", [CLOSING_KEPT])
-    assert kept(store) == [(MAIL_KEPT,)]
+        annotations.correct(store, "ann", int(second.id), "k4", [CLOSING_STORED])
+    assert stored_findings(store) == [(MAIL_STORED,)]
 
 
 @pytest.mark.parametrize(("actor", "masked"), [("ann", False), ("rob", True)])
@@ -159,9 +162,9 @@ def test_reviewers_and_who_a_project_lets_work_on_the_original(
     assert seen.dialogue.turns == TURNS
     assert seen.verdict is not None
     assert seen.verdict.findings == dialogues.read(store, "ria", "d1")[1].findings  # type: ignore[union-attr]
-    saved = annotations.submit(store, actor, lease.task, lease.token, "k", [MAIL_KEPT])
-    assert saved.findings == annotations.list_own(store, actor)[0].findings == (MAIL_KEPT,)
-    assert kept(store) == [(MAIL_KEPT,)]
+    saved = annotations.submit(store, actor, lease.task, lease.token, "k", [MAIL_STORED])
+    assert saved.findings == annotations.list_own(store, actor)[0].findings == (MAIL_STORED,)
+    assert stored_findings(store) == [(MAIL_STORED,)]
 
 
 WORDS = st.sampled_from([
@@ -172,7 +175,7 @@ TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 
 
 @st.composite
-def looks(draw: st.DrawFn) -> tuple[MaskedView, Dialogue, Finding]:
+def masked_dialogues(draw: st.DrawFn) -> tuple[MaskedView, Dialogue, Finding]:
     """A dialogue, its view, and a finding anywhere in a masked turn."""
     turns = tuple(Turn(index=2 * at, role="agent", text=draw(TEXTS)) for at in range(draw(st.integers(1, 3))))
     dialogue = Dialogue(id="d", turns=turns)
@@ -184,16 +187,16 @@ def looks(draw: st.DrawFn) -> tuple[MaskedView, Dialogue, Finding]:
     return view, dialogue, finding(start, end, text[start:end], turn=turn)
 
 
-def touched(masked: MaskedText, found: Finding) -> list[Any]:
-    return [span for span in masked.spans if span.start < found.end and found.start < span.end]
+def touched(masked: MaskedText, one: Finding) -> list[Any]:
+    return [span for span in masked.spans if span.start < one.end and one.start < span.end]
 
 
 @settings(max_examples=150)
-@given(looks())
+@given(masked_dialogues())
 def test_there_and_back_is_itself_grown_to_whole_placeholders(
-    look: tuple[MaskedView, Dialogue, Finding],
+    masked_dialogue: tuple[MaskedView, Dialogue, Finding],
 ) -> None:
-    view, dialogue, sent = look
+    view, dialogue, sent = masked_dialogue
     masked = view.texts[sent.turn]
     text = next(turn.text for turn in dialogue.turns if turn.index == sent.turn)
     spans = touched(masked, sent)
@@ -221,10 +224,10 @@ def test_what_is_said_of_a_call_quotes_the_masked_call() -> None:
         Turn(index=1, role="agent", text="", tool_calls=(call,)),
     )
     view = MaskedView.of(Dialogue(id="d", turns=turns))
-    said = finding(0, 1, 'find({"mail": "[EMAIL_1]"})', turn=1)
-    assert view.unmask_finding(said) == said
-    (shown,) = view.mask_findings([said.model_copy(update={"quote": "ann.k@mail.example"})])
-    assert shown.quote == said.quote
-    assert view.mask_findings([said.model_copy(update={"end": 2})]) == ()
+    call_finding = finding(0, 1, 'find({"mail": "[EMAIL_1]"})', turn=1)
+    assert view.unmask_finding(call_finding) == call_finding
+    (masked,) = view.mask_findings([call_finding.model_copy(update={"quote": "ann.k@mail.example"})])
+    assert masked.quote == call_finding.quote
+    assert view.mask_findings([call_finding.model_copy(update={"end": 2})]) == ()
     with pytest.raises(StoreRefused, match="does not stand"):
-        view.unmask_finding(said.model_copy(update={"quote": "ann.k@mail.example"}))
+        view.unmask_finding(call_finding.model_copy(update={"quote": "ann.k@mail.example"}))

@@ -55,7 +55,7 @@ MARKS = ("read_operation", "write_operation")
 
 def operations() -> set[str]:
     """Everything marked `read_operation` or `write_operation`, found in the source, so that nothing new goes unseen."""
-    found = set()
+    names = set()
     root = Path(__file__).parents[3]
     for path in (path for room in ("labeling", "app", "eval") for path in (root / room).rglob("*.py")):
         source = path.read_text()
@@ -65,8 +65,8 @@ def operations() -> set[str]:
             marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", ())]
             if any(mark.split("(")[0].split(".")[-1] in MARKS for mark in marks):
                 place = path.relative_to(root).with_suffix("").parts
-                found.add(".".join([*(place[1:] if place[0] == "labeling" else place), node.name]))  # type: ignore[attr-defined]
-    return found
+                names.add(".".join([*(place[1:] if place[0] == "labeling" else place), node.name]))  # type: ignore[attr-defined]
+    return names
 
 
 def rights() -> dict[str, str]:
@@ -76,13 +76,13 @@ def rights() -> dict[str, str]:
 
 
 def test_every_operation_names_its_permission_or_has_a_row() -> None:
-    found, named = operations(), {}
-    assert found == rights().keys() | ROWS.keys()
-    for place in found:
+    names, by_name = operations(), {}
+    assert names == rights().keys() | ROWS.keys()
+    for place in names:
         module, _, name = place.rpartition(".")
         right = getattr(import_module(f"dialint.labeling.{module}"), name).right
-        named |= {} if right is None else {place: right}
-    assert named == rights()
+        by_name |= {} if right is None else {place: right}
+    assert by_name == rights()
 
 
 @pytest.mark.parametrize("right", get_args(Permission))
@@ -125,8 +125,8 @@ def filled_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
         mine = [make.dialogue(MINE[role], agent=f"agent-{role}") for role in ROLES]
         others = [make.dialogue("d1"), make.dialogue("d2"), make.dialogue("d3", agent="appeals")]
         dialogues.add(s, "lea", [*others, *mine])
-        found = [make.verdict(one, make.finding()) for one in ("d1", "d3", *MINE.values())]
-        dialogues.add_verdicts(s, "lea", found)
+        verdicts = [make.verdict(one, make.finding()) for one in ("d1", "d3", *MINE.values())]
+        dialogues.add_verdicts(s, "lea", verdicts)
         many = {"codes": ("C1",), "overlap": 99, "most": 99}
         for project in (
             Project(id="p", **many), Project(id="r", codes=("C1",), purpose="review"),
@@ -202,44 +202,44 @@ def test_signing_in(store: Store) -> None:
     with pytest.raises(StoreRefused):
         accounts.create_first(store, "eva", "correct horse battery")
     own = "a long enough one"
-    for name, given in (("ada", "correct horse battery"), ("ann", "given to ann")):
+    for name, temporary in (("ada", "correct horse battery"), ("ann", "given to ann")):
         if name == "ann":
-            accounts.set_password(store, "ada", name, given)
-        authentication.choose_password(store, name, given, own)
+            accounts.set_password(store, "ada", name, temporary)
+        authentication.choose_password(store, name, temporary, own)
         assert authentication.sign_in(store, name, own).account.id == name
     accounts.set_status(store, "lea", "ann", "suspended")
-    said = set()
+    messages = set()
     for name, password in (("ann", own), ("ada", "wrong"), ("nobody", "x"), ("nobody", ""), ("ben", "")):
         for act in (authentication.sign_in, lambda *who: authentication.choose_password(*who, new="x" * 12)):
             with pytest.raises(NotAllowed) as refused:
                 act(store, name, password)
-            said.add(str(refused.value))
-    assert len(said) == 1, "the message tells nothing"
+            messages.add(str(refused.value))
+    assert len(messages) == 1, "the message tells nothing"
 
 
 def test_a_given_password_is_good_for_choosing_another_only(store: Store) -> None:
-    given = "given by the admin"
-    accounts.create(store, "ada", Account(id="new", role="lead"), given)
+    temporary = "given by the admin"
+    accounts.create(store, "ada", Account(id="new", role="lead"), temporary)
     with pytest.raises(MustChangePassword):
-        authentication.sign_in(store, "new", given)
-    for poor in (given, "short"):
+        authentication.sign_in(store, "new", temporary)
+    for poor in (temporary, "short"):
         with pytest.raises(StoreRefused, match="E_PASSWORD"):
-            authentication.choose_password(store, "new", given, poor)
+            authentication.choose_password(store, "new", temporary, poor)
     assert accounts.list_accounts(store, "new"), "the command line needs no password"
-    authentication.choose_password(store, "new", given, "one of my own")
+    authentication.choose_password(store, "new", temporary, "one of my own")
     account, proof = authentication.sign_in(store, "new", "one of my own")
     assert authentication.find_signed_in(store, "new", proof) == account
     assert authentication.find_signed_in(store, "ann", proof) is None
     with pytest.raises(NotAllowed):
-        authentication.sign_in(store, "new", given)
+        authentication.sign_in(store, "new", temporary)
     for actor in ("ada", "new"):  # lost, or made anew by oneself: given again, either way
-        accounts.set_password(store, actor, "new", given)
+        accounts.set_password(store, actor, "new", temporary)
         with pytest.raises(MustChangePassword):
-            authentication.sign_in(store, "new", given)
+            authentication.sign_in(store, "new", temporary)
         assert authentication.find_signed_in(store, "new", proof) is None, "who is in is put out"
     accounts.set_status(store, "ada", "new", "suspended")
     with pytest.raises(NotAllowed) as refused:
-        authentication.choose_password(store, "new", given, "one of my own")
+        authentication.choose_password(store, "new", temporary, "one of my own")
     assert not isinstance(refused.value, MustChangePassword)
 
 
@@ -290,10 +290,10 @@ def test_labels_and_gold_have_one_row_each(store: Store) -> None:
     one = Label(dialogue_id="d1", turn=1, code="C1", probability=0.5, method="majority", n_labelers=2)
     dialogues.write_labels(store, "lea", [one])
     dialogues.write_labels(store, "lea", [one.model_copy(update={"probability": 0.75, "n_labelers": 4})])
-    assert [found.probability for found in dialogues.list_labels(store, "rob", "d1")] == [0.75]
+    assert [each.probability for each in dialogues.list_labels(store, "rob", "d1")] == [0.75]
     gold.set_gold(store, "eve", GOLD)
     gold.set_gold(store, "eve", GOLD.model_copy(update={"present": False}))
-    assert [known.present for known in gold.list_gold(store, "eve")] == [False]
+    assert [each.present for each in gold.list_gold(store, "eve")] == [False]
     gold.retire_gold(store, "lea", "d1")
     assert gold.list_gold(store, "eve") == ()
 

@@ -57,8 +57,8 @@ class Row:
 ])  # fmt: skip
 def test_grades_by_hand(row: Any, expected: set[Any]) -> None:
     """C1 is in turn 1 and not in turn 3; D1, of the whole dialogue, is there, said of turn 3."""
-    known = ((1, "C1", True), (3, "C1", False), (1, "D1", False), (3, "D1", True))
-    grades = grade_answer(row, [GoldAnswer(*each) for each in known], {"D1"}).grades
+    gold_answers = ((1, "C1", True), (3, "C1", False), (1, "D1", False), (3, "D1", True))
+    grades = grade_answer(row, [GoldAnswer(*each) for each in gold_answers], {"D1"}).grades
     assert {tuple(grade) for grade in grades} == expected
 
 
@@ -83,9 +83,9 @@ def work(
     for good in right:
         lease = claim(store, actor, "p", pool=pool)
         present = int(lease.dialogue[1:]) % 2 == 0
-        found = [make.finding()] if present == good else []
+        findings = [make.finding()] if present == good else []
         key = f"{actor}-{lease.task}-{lease.token}"
-        annotations.submit(store, actor, lease.task, lease.token, key, found, seconds)
+        annotations.submit(store, actor, lease.task, lease.token, key, findings, seconds)
 
 
 def actions_of(store: Store) -> dict[str, tuple[str, str]]:
@@ -240,24 +240,24 @@ def test_what_is_counted(store: Store, monkeypatch: Any) -> None:
     other = annotations.review(store, "rob", "x", "r3", ["C1"], turn=1, expected=None)
     came = Annotation(id="7", dialogue_id="x", labeler="stranger", kind="crowd", codes=("C1",))
     import_annotations(store, "ada", [came], "toloka")
-    found = list(stored_annotations.iterate_counted(store, "rob"))
-    assert len(found) == 6 + 2 + 1
-    assert {first.id, one.id}.isdisjoint(each.id for each in found)
-    assert {two, other} <= set(found)
-    assert {each.id: each.findings for each in found}[corrected.id] == corrected.findings
-    assert [int(each.id) for each in found] == sorted(int(each.id) for each in found)
+    counted = list(stored_annotations.iterate_counted(store, "rob"))
+    assert len(counted) == 6 + 2 + 1
+    assert {first.id, one.id}.isdisjoint(each.id for each in counted)
+    assert {two, other} <= set(counted)
+    assert {each.id: each.findings for each in counted}[corrected.id] == corrected.findings
+    assert [int(each.id) for each in counted] == sorted(int(each.id) for each in counted)
     people = [each.labeler for each in stored_annotations.iterate_counted(store, "rob", "p")]
     assert people == ["ann"] * 3 + ["ben"] * 3
     monkeypatch.setattr(stored_annotations, "PAGE", 2)
-    assert list(stored_annotations.iterate_counted(store, "rob")) == found
+    assert list(stored_annotations.iterate_counted(store, "rob")) == counted
 
 
 def test_counting_is_as_of_its_beginning(store: Store, monkeypatch: Any) -> None:
     banned(store, 2)
     monkeypatch.setattr(stored_annotations, "PAGE", 1)
     pages = stored_annotations.iterate_counted(store, "rob", "p")
-    found = [next(pages)]
+    counted = [next(pages)]
     last = annotations.list_own(store, "ben", 1)[0]
     annotations.correct(store, "ben", int(last.id), "late", [])
-    found += pages
-    assert [one.id for one in found] == ["1", "2", "3", "4"]
+    counted += pages
+    assert [one.id for one in counted] == ["1", "2", "3", "4"]

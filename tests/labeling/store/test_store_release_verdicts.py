@@ -1,4 +1,4 @@
-"""What the store says of releases, on both databases: counts, differences, people's answers, changes."""
+"""Figures of releases, on both databases: counts, differences, people's answers, changes."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ def judged(store: Store, time_: Any) -> Store:
     names = ("d1", "d2", "d3", "d4")
     dialogues.add(store, "lea", [make.dialogue(name) for name in names])
     for name in names:
-        found = [make.finding(probability=0.9)] if name in ("d1", "d2") else []
+        findings = [make.finding(probability=0.9)] if name in ("d1", "d2") else []
         probability = {"d1": 0.9, "d2": 0.9, "d3": 0.4, "d4": 0.01}[name]
-        dialogues.add_verdicts(store, "lea", [make.verdict(name, *found, release="old", risk=probability)])
+        dialogues.add_verdicts(store, "lea", [make.verdict(name, *findings, release="old", risk=probability)])
         time_.pass_s(7 * DAY_S)
-    found = [make.finding("T1"), make.finding(probability=0.8)]
-    new = [make.verdict("d1", *found, release="new"), make.verdict("d3", release="new")]
+    findings = [make.finding("T1"), make.finding(probability=0.8)]
+    new = [make.verdict("d1", *findings, release="new"), make.verdict("d3", release="new")]
     dialogues.add_verdicts(store, "lea", new)
     return store
 

@@ -141,10 +141,10 @@ def test_scores_by_agent_team_and_week_are_people_s_the_sample_s_and_the_model_s
 def test_what_was_sampled_and_read_for_another_reason_stands_for_itself(store: Store, how: str) -> None:
     dialogues.add(store, "lea", [make.dialogue("d1")])
     dialogues.add_verdicts(store, "lea", [make.verdict("d1", make.finding())])
-    for name, chance in (("p", 0.5), ("q", 0.2 if how == "sampled twice" else None)):
+    for name, probability in (("p", 0.5), ("q", 0.2 if how == "sampled twice" else None)):
         projects.create(store, "lea", Project(id=name, codes=("C1",), purpose="review"))
         if name == "p" or how != "picked":
-            tasks.add(store, "lea", name, [NewTask(dialogue="d1", inclusion_probability=chance)])
+            tasks.add(store, "lea", name, [NewTask(dialogue="d1", inclusion_probability=probability)])
             reviewer = "rob" if name == "p" else "ria"
             lease = claim(store, reviewer, name)
             annotations.submit(store, reviewer, lease.task, lease.token, name, [make.finding()])

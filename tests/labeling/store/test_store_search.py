@@ -26,7 +26,7 @@ def made_up(number: int) -> tuple[Dialogue, Verdict | None]:
         id=f"d{number}", turns=turns, agent=f"a{number % 3}" if number % 4 else None, team=f"t{number % 2}",
         channel=rng.choice(("chat", "email")),
     )  # fmt: skip
-    found = [
+    findings = [
         Finding(
             code=rng.choice(("C1", "T1", "U2")), turn=1, severity=rng.choice(("S1", "S2", "S3")),  # type: ignore[arg-type]
             probability=round(rng.random(), 2), quote=text[:3], start=0, end=3, reason="",
@@ -35,13 +35,13 @@ def made_up(number: int) -> tuple[Dialogue, Verdict | None]:
     ]  # fmt: skip
     if number % 7 == 0:
         return one, None
-    split, is_judged = rng.randrange(len(found) + 1), number % 5 > 1
+    split, is_judged = rng.randrange(len(findings) + 1), number % 5 > 1
     gap = NotJudged(language="fi", turns=(1,), codes=("C2",))
     return one, Verdict(
         dialogue_id=one.id, release=f"r{number % 2}", taxonomy="1.0.0",
         status="scored" if is_judged else "not_judged", quality=50.0 if is_judged else None,
         not_judged=() if is_judged else (gap,),
-        findings=tuple(found[:split]), suggestions=tuple(found[split:]),
+        findings=tuple(findings[:split]), suggestions=tuple(findings[split:]),
     )  # fmt: skip
 
 
@@ -54,19 +54,19 @@ def full(lasting_store: Store) -> Store:
     for one, verdict in both[::4]:
         if verdict is not None:
             codes = ("C1", "T1")
-            kept = [each for each in verdict.findings if each.code in codes][:1]
-            annotations.review(store, "rob", one.id, f"k{one.id}", codes, kept, expected=None)
+            confirmed = [each for each in verdict.findings if each.code in codes][:1]
+            annotations.review(store, "rob", one.id, f"k{one.id}", codes, confirmed, expected=None)
     return store
 
 
 def pages(store: Store, wanted: Search, per_page: int = 7) -> list[Any]:
-    found, after = [], None
+    hits, after = [], None
     for _ in range(200):
         results = search(store, "rob", wanted, after, per_page)
-        found += results.hits
+        hits += results.hits
         after = results.after
         if after is None:
-            return found
+            return hits
     raise AssertionError("no end")
 
 
@@ -99,9 +99,9 @@ def matching(hit: Any, wanted: Search) -> list[Any]:
 
 def highest(hit: Any, wanted: Search) -> float:
     """The probability by which a hit is ranked: of what is asked for, or of all that the model said."""
-    asked = matching(hit, wanted) if wanted.is_of_findings else hit.findings
-    said = [each for each in asked if wanted.is_of_findings or each.decision != "added"]
-    return max((each.probability for each in said), default=0.0)
+    matches = matching(hit, wanted) if wanted.is_of_findings else hit.findings
+    proposed = [each for each in matches if wanted.is_of_findings or each.decision != "added"]
+    return max((each.probability for each in proposed), default=0.0)
 
 
 OPTIONS: dict[str, tuple[Any, ...]] = {
@@ -127,28 +127,28 @@ def test_every_mix_of_filters_finds_what_a_plain_filter_finds(full: Store) -> No
     chosen = random.Random(1).sample(mixes, 10) + singles
     for mix, sort in itertools.product(chosen, ("newest", "likely")):
         wanted = Search(**mix, sort=sort)
-        found = pages(full, wanted)
+        hits = pages(full, wanted)
         expected = [each for each in everything if passes(each, wanted)]
-        assert sorted(each.dialogue for each in found) == sorted(each.dialogue for each in expected), mix
+        assert sorted(each.dialogue for each in hits) == sorted(each.dialogue for each in expected), mix
         assert count(full, "rob", wanted) == Count(n=len(expected), exact=True), mix
         if sort == "newest":
-            assert [each.dialogue for each in found] == [each.dialogue for each in expected], mix
+            assert [each.dialogue for each in hits] == [each.dialogue for each in expected], mix
         else:
-            best = [highest(each, wanted) for each in found]
+            best = [highest(each, wanted) for each in hits]
             assert best == sorted(best, reverse=True), mix
 
 
 TEXTS = {f"d{n}": " ".join(turn.text for turn in made_up(n)[0].turns) for n in range(N)}
 
 
-@pytest.mark.parametrize(("query", "found"), [
+@pytest.mark.parametrize(("query", "word"), [
     ("KASE", "Käse"), ("käse", "Käse"), ("naive", "naïve"), ("Заказ", "заказ"), ("早", "早安"),
     ("foo_bar", "foo_bar"), ("x-ray", "x-ray"), ("parc*", "parcel"), ('"hello', "Hello"),
 ])  # fmt: skip
-def test_words_are_found_whatever_their_script(full: Store, query: str, found: str) -> None:
+def test_words_are_found_whatever_their_script(full: Store, query: str, word: str) -> None:
     hits = pages(full, Search(text=query))
-    assert {each.dialogue for each in hits} == {name for name, text in TEXTS.items() if found in text}
-    assert all(found in each.snippet.text for each in hits)
+    assert {each.dialogue for each in hits} == {name for name, text in TEXTS.items() if word in text}
+    assert all(word in each.snippet.text for each in hits)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_choices_are_what_there_is(full: Store) -> None:
 
 
 def test_a_search_is_a_read(full: Store) -> None:
-    """What a search shows makes later answers there not blind."""
+    """Later answers to dialogues in the result of a search are not blind."""
     search(full, "ria", Search(text="nothing"))
     blind = annotations.review(full, "ria", "d7", "k7", ["C1"], expected=None)
     assert not blind.seen_verdict

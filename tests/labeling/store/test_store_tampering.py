@@ -87,7 +87,7 @@ def work_in(store: Store) -> None:
 
 
 def work_in_console(store: Store) -> None:
-    """What people leave behind there beside answers."""
+    """Write rows of all kinds beside answers, as people do in the console."""
     accounts.save_preferences(store, "rob", accounts.Preferences(language="es"))
     coaching.acknowledge_note(store, "ag", coaching.write_note(store, "lea", "a1", "Ask first.", "d0").id)
     text = PACKAGED.read_text(encoding="utf-8")
@@ -129,7 +129,7 @@ def shared(worked_in: Callable[[], str]) -> Iterator[Store]:
         yield store
 
 
-def assert_found(store: Store, *changes: tuple[Any, Any]) -> None:
+def assert_detected(store: Store, *changes: tuple[Any, Any]) -> None:
     """Each of these statements, by itself, makes the store damaged, and not only by the triggers that are gone
     for it; none of them stays. A list of statements is one change."""
     for statements, what in changes:
@@ -166,8 +166,8 @@ def table_of(store: Store, name: str) -> tuple[Table, list[Any]]:
 
 def unique_columns(table: Table) -> set[str]:
     """The columns whose values differ from row to row by a constraint of their own."""
-    found = (each.columns.keys() for each in table.constraints if isinstance(each, UniqueConstraint))
-    return {names[0] for names in found if len(names) == 1}
+    constraints = (each.columns.keys() for each in table.constraints if isinstance(each, UniqueConstraint))
+    return {names[0] for names in constraints if len(names) == 1}
 
 
 def this(table: Table, row: Any) -> list[Any]:
@@ -193,13 +193,13 @@ def test_a_changed_value_is_found_in_every_column(shared: Store, name: str) -> N
         if column.foreign_keys and column.name in unique_columns(table):  # in place of the row that has it
             change.insert(0, table.delete().where(column == value))
         changes.append((change, column.name))
-    assert_found(shared, *changes)
+    assert_detected(shared, *changes)
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_row_less_is_found(shared: Store, name: str) -> None:
     table, rows = table_of(shared, name)
-    assert_found(shared, *((table.delete().where(*this(table, row)), row) for row in (rows[0], rows[-1])))
+    assert_detected(shared, *((table.delete().where(*this(table, row)), row) for row in (rows[0], rows[-1])))
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -213,15 +213,15 @@ def test_a_row_more_is_found(shared: Store, name: str) -> None:
     }
     keys = list(table.primary_key)
     if all(column.foreign_keys for column in keys):
-        known = {tuple(one._mapping[column.name] for column in keys) for one in rows}
+        existing = {tuple(one._mapping[column.name] for column in keys) for one in rows}
         with shared.engine.connect() as connection:
             parents = [
                 connection.execute(select(next(iter(column.foreign_keys)).column)).scalars().all()
                 for column in keys
             ]
-        free = next(place for place in product(*parents) if place not in known)
+        free = next(place for place in product(*parents) if place not in existing)
         row |= {column.name: value for column, value in zip(keys, free, strict=True)}
-    assert_found(shared, (table.insert().values(row), row))
+    assert_detected(shared, (table.insert().values(row), row))
 
 
 def test_every_trigger_and_index_is_missed(shared: Store) -> None:
@@ -298,9 +298,9 @@ def test_a_chain_computed_anew_or_cut_is_not_signed(shared: Store, damage: str |
         if damage:
             connection.execute(text(damage))
         computed_anew(connection, n if damage else n - 3)
-        with pytest.raises(StoreDamaged, match="not signed") as found:
+        with pytest.raises(StoreDamaged, match="not signed") as raised:
             check_all(connection, shared.key)
-        assert found.value.code == "E_AUDIT"
+        assert raised.value.code == "E_AUDIT"
         transaction.rollback()
 
 
@@ -383,7 +383,7 @@ def test_an_operation_on_a_changed_row_does_not_vouch_for_the_change(
 
 
 def test_a_number_that_was_counted_on_is_found(worked: Store) -> None:
-    """What an operation computes from a changed number is entered; it does not agree with the leases."""
+    """A count computed from a manipulated number is recorded; it does not agree with the leases."""
     change = (
         "UPDATE tasks SET answered = answered + 1 WHERE id = (SELECT task FROM leases WHERE account = 'cem')"
     )

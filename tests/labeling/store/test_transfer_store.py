@@ -65,40 +65,42 @@ def log(path: Path, n: int, extra: str = "") -> str:
 def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialint.labeling.exchange.store_transfer.MAX_PER_CALL", 10)
     path = log(tmp_path / "log.jsonl", 22, '{"id": "bad"}\n')
-    told: list[int] = []
+    reported: list[int] = []
     with open_rejects(tmp_path / "folder" / "bad.jsonl") as bad:
-        first = import_logs(store, "lea", [path], ReadConfig(), lambda done, share: told.append(done), bad)
-    assert (first.new, first.existing, bad.codes.total(), told) == (22, 0, 1, [10, 20, 22])
+        first = import_logs(
+            store, "lea", [path], ReadConfig(), lambda done, share: reported.append(done), bad
+        )
+    assert (first.new, first.existing, bad.codes.total(), reported) == (22, 0, 1, [10, 20, 22])
     (row,) = map(json.loads, (tmp_path / "folder" / "bad.jsonl").read_text().splitlines())
     assert (row["line"], row["path"], row["code"]) == (23, bad.first[0].path, bad.first[0].code)
     again = import_logs(store, "lea", [path], ReadConfig(), SILENT)
     assert (again.new, again.existing) == (0, 22)
-    found = dialogues.read(store, "rob", "d7")[0]
+    dialogue = dialogues.read(store, "rob", "d7")[0]
     loaded = next(read(open_logs([log(tmp_path / "one.jsonl", 8)]), ReadConfig(), Counts()))
     assert isinstance(loaded, Loaded)
-    assert found.turns == loaded.dialogue.turns
+    assert dialogue.turns == loaded.dialogue.turns
     other = tmp_path / "other.jsonl"
     other.write_text((tmp_path / "one.jsonl").read_text().replace("Anything", "Something"))
     with pytest.raises(StoreRefused, match="E_CHANGED"):
         import_logs(store, "lea", [str(other)], ReadConfig(), SILENT)
 
 
-def verdict_file(path: Path, *said: Verdict) -> Path:
-    path.write_bytes(b"".join(map(verdict_line, said)))
-    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(said))]}
+def verdict_file(path: Path, *rows: Verdict) -> Path:
+    path.write_bytes(b"".join(map(verdict_line, rows)))
+    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(rows))]}
     write_manifest(manifest_path(path), manifest)
     return path
 
 
 def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, tmp_path: Path) -> None:
     dialogues.add(store, "lea", [make.dialogue("d0"), make.dialogue("d1")])
-    said = [make.verdict(name, make.finding(), risk=0.5) for name in ("d0", "d1", "d9")]
-    path = verdict_file(tmp_path / "v.jsonl", *said[:2])
+    made = [make.verdict(name, make.finding(), risk=0.5) for name in ("d0", "d1", "d9")]
+    path = verdict_file(tmp_path / "v.jsonl", *made[:2])
     assert import_verdicts(store, "lea", path, SILENT).new == 2
-    assert dialogues.read(store, "rob", "d1")[1] == said[1]
+    assert dialogues.read(store, "rob", "d1")[1] == made[1]
     assert import_verdicts(store, "lea", path, SILENT).existing == 2
     with pytest.raises(StoreRefused, match="E_VERDICT"):
-        import_verdicts(store, "lea", verdict_file(tmp_path / "w.jsonl", said[2]), SILENT)
+        import_verdicts(store, "lea", verdict_file(tmp_path / "w.jsonl", made[2]), SILENT)
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.6"))
     with pytest.raises(OutputRefused):
         import_verdicts(store, "lea", path, SILENT)
@@ -118,8 +120,8 @@ def test_another_run_of_a_release_comes_in_under_another_name(store: Store, tmp_
         imported = import_verdicts(store, "lea", path, SILENT, "with a judge")
         assert (imported.new, imported.existing) == (new, 1 - new)
     assert dialogues.read(store, "rob", "d0")[1] == other.model_copy(update={"release": "with a judge"})
-    found = store.read(lambda transaction: transaction.run(select(verdicts.c.release)).scalars().all())
-    assert sorted(found) == sorted((other.release, "with a judge"))
+    releases = store.read(lambda transaction: transaction.run(select(verdicts.c.release)).scalars().all())
+    assert sorted(releases) == sorted((other.release, "with a judge"))
     for name in ("", "x" * 201, "a\nb"):
         with pytest.raises(ConfigError, match="E_NAME"):
             import_verdicts(store, "lea", path, SILENT, name)
@@ -171,14 +173,20 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, tmp_path: Path)
     bad += ["d0/1/L1,ben,yes", "d2/1/L1,cem,no"]
     first = table(tmp_path / "first.csv", *good, *bad)
     for new, existing in ((4, 0), (0, 4)):
-        told = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
-        assert (told.existing, told.new, told.rejects.codes.total()) == (existing, new, 6)
-        assert [(one.line, one.code) for one in told.rejects.first] == [(n, "E_LABEL") for n in range(6, 12)]
+        imported = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
+        assert (imported.existing, imported.new, imported.rejects.codes.total()) == (existing, new, 6)
+        assert [(one.line, one.code) for one in imported.rejects.first] == [
+            (n, "E_LABEL") for n in range(6, 12)
+        ]
     second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
-    told = import_labels(filled, "ada", ImportConfig(labels=(second,), max_bad=1.0), "crowd", SILENT)
-    assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (1, 1, "a second answer")
-    found = annotations.list_annotations(filled, "rob", "d0")
-    assert [(one.labeler, one.kind, one.codes, bool(one.findings)) for one in found] == [
+    imported = import_labels(filled, "ada", ImportConfig(labels=(second,), max_bad=1.0), "crowd", SILENT)
+    assert (imported.new, imported.rejects.codes.total(), imported.rejects.first[0].found) == (
+        1,
+        1,
+        "a second answer",
+    )
+    stored = annotations.list_annotations(filled, "rob", "d0")
+    assert [(one.labeler, one.kind, one.codes, bool(one.findings)) for one in stored] == [
         ("ann", "crowd", ("L1",), True), ("ben", "crowd", ("L1",), False), ("ann", "crowd", ("C1",), False),
     ]  # fmt: skip
     with pytest.raises(TooManyBad):
@@ -248,10 +256,10 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
     projects.create(filled, "lea", Project(id="q", codes=("T1",)))
     path = table(tmp_path / "t.csv", "d0/1/C1,ann,yes", "d0/1/L1,ann,no", "d0/1/T1,ann,no", "d1/1/C1,ben,no")
-    told = import_labels(
+    imported = import_labels(
         filled, "ada", ImportConfig(labels=(path,), max_bad=1.0), "crowd", SILENT, project="p"
     )
-    assert (told.new, [(bad.line, bad.path) for bad in told.rejects.first]) == (3, [(4, "codes")])
+    assert (imported.new, [(bad.line, bad.path) for bad in imported.rejects.first]) == (3, [(4, "codes")])
     for project, n in (("p", 3), ("q", 0), (None, 3)):
         assert len(list(stored_annotations.iterate_counted(filled, "rob", project))) == n
     assert [projects.count_annotations(filled, "rob", name) for name in "pq"] == [3, 0]
@@ -263,8 +271,10 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     marked |= {"_task_hash": 1, "meta": {"dialogue_id": "d2", "turn": 1}}
     other = tmp_path / "prodigy.jsonl"
     other.write_text(json.dumps(marked) + "\n")
-    asked = import_labels(filled, "ada", ImportConfig(labels=(str(other),)), "prodigy", SILENT, project="p")
-    assert asked.new == 1
+    imported = import_labels(
+        filled, "ada", ImportConfig(labels=(str(other),)), "prodigy", SILENT, project="p"
+    )
+    assert imported.new == 1
     assert annotations.list_annotations(filled, "rob", "d2")[0].codes == ("C1", "L1")
 
 
@@ -276,8 +286,8 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
     codes = [one.codes[0] for one in stored_annotations.iterate_counted(filled, "lea")]
     assert codes == ["C1", "L1", "T1", "C1"]
     import_annotations(filled, "ada", [crowd_answer("corrected")], "ours")
-    found = list(stored_annotations.iterate_counted(filled, "lea"))
-    assert [(one.codes[0], bool(one.findings)) for one in found] == [
+    counted = list(stored_annotations.iterate_counted(filled, "lea"))
+    assert [(one.codes[0], bool(one.findings)) for one in counted] == [
         ("L1", True), ("T1", False), ("C1", False), ("C1", False),
     ]  # fmt: skip
 
@@ -304,8 +314,8 @@ def test_annotations_go_out_and_come_into_another_store(answered: Store, tmp_pat
     ]  # fmt: skip
     with pytest.raises(OutputRefused):
         export_annotations(answered, "rob", out, "p")
-    told = import_labels(answered, "ada", ImportConfig(labels=(str(out),)), "other", SILENT)
-    assert (told.new, told.rejects.codes.total()) == (6, 0)
+    imported = import_labels(answered, "ada", ImportConfig(labels=(str(out),)), "other", SILENT)
+    assert (imported.new, imported.rejects.codes.total()) == (6, 0)
 
 
 def test_annotations_are_masked_unless_a_lead_asks_for_originals(store: Store, tmp_path: Path) -> None:
@@ -324,8 +334,8 @@ def test_annotations_are_masked_unless_a_lead_asks_for_originals(store: Store, t
     assert manifest["config"]["masked"] is True
     written = (tmp_path / "a.jsonl").read_text()
     assert not [word for word in ("anna", "kowalska", "example.com") if word in written.lower()]
-    ((found,),) = [one.findings for one in read_annotations(tmp_path / "a.jsonl")]
-    assert (found.quote, found.start, found.end) == ("[EMAIL_1]", 35, 44)
+    ((finding,),) = [one.findings for one in read_annotations(tmp_path / "a.jsonl")]
+    assert (finding.quote, finding.start, finding.end) == ("[EMAIL_1]", 35, 44)
     with pytest.raises(NotAllowed):
         export_annotations(store, "rob", tmp_path / "b.jsonl", "p", masked=False)
     assert not (tmp_path / "b.jsonl").exists()
@@ -365,28 +375,28 @@ def test_a_dataset_straight_from_the_store(answered: Store, tmp_path: Path) -> N
     export_dataset(answered, "lea", replace(config, out=tmp_path / "known"), "p")
     rows = json_lines(tmp_path / "known/train.jsonl")
     assert {one["dialogue"]["id"] for one in rows} == {"d0", "d1", "d2"}
-    known = [label for one in rows for label in one.get("labels", [])]
-    assert not [label for label in known if label["code"] == "C1" and label["probability"] > 0.2]
+    all_labels = [label for one in rows for label in one.get("labels", [])]
+    assert not [label for label in all_labels if label["code"] == "C1" and label["probability"] > 0.2]
 
 
 def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, tmp_path: Path) -> None:
     """A log in HTML with a note: the verdict's offsets are of the log; those of the store and of a dataset made
     from it are of the text that people read, and the turns keep their number."""
-    asked = "<p>Where &amp; when?</p>"
-    said = "<p>Tom &amp; I: <b>it arrived</b></p><blockquote type=cite>a</blockquote>"
-    turns = [("customer", asked), ("agent", "[Internal note] he lies"), ("agent", said)]
+    question = "<p>Where &amp; when?</p>"
+    reply = "<p>Tom &amp; I: <b>it arrived</b></p><blockquote type=cite>a</blockquote>"
+    turns = [("customer", question), ("agent", "[Internal note] he lies"), ("agent", reply)]
     path = tmp_path / "log.jsonl"
     record = {"id": "d0", "turns": [{"role": role, "text": text} for role, text in turns]}
     path.write_text(json.dumps(record) + "\n")
     import_logs(store, "lea", [str(path)], ReadConfig(), SILENT)
-    start = said.index("it arrived")
-    found = make.finding(turn=2, start=start, end=start + 10, quote="it arrived")
-    verdicts = verdict_file(tmp_path / "v.jsonl", make.verdict("d0", found))
+    start = reply.index("it arrived")
+    finding = make.finding(turn=2, start=start, end=start + 10, quote="it arrived")
+    verdicts = verdict_file(tmp_path / "v.jsonl", make.verdict("d0", finding))
     assert import_verdicts(store, "lea", verdicts, SILENT).new == 1
     assert import_verdicts(store, "lea", verdicts, SILENT).existing == 1
-    kept, verdict = dialogues.read(store, "rob", "d0")
+    stored, verdict = dialogues.read(store, "rob", "d0")
     assert verdict is not None
-    texts = {turn.index: turn.text for turn in kept.turns}
+    texts = {turn.index: turn.text for turn in stored.turns}
     assert texts == {0: "Where & when?", 2: "Tom & I: it arrived"}
     (placed,) = verdict.findings
     assert (placed.start, placed.end, placed.quote) == (9, 19, "it arrived")

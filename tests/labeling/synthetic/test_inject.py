@@ -137,7 +137,7 @@ def read_file(path: Path) -> list[Example]:
 
 
 def check_pairs(examples: Sequence[Example]) -> int:
-    """How many pairs there are; in each the twin differs in the labelled turn alone."""
+    """Returns the number of pairs; in each the twin differs in the labelled turn alone."""
     pairs: dict[str, list[Example]] = {}
     for example in examples:
         assert bool(example.labels) == (example.pair is not None)
@@ -175,14 +175,14 @@ def test_a_log_becomes_examples_with_a_manifest_and_the_same_bytes_again(tmp_pat
 @pytest.mark.parametrize("code", ["L1", "L2", "M2", "V2"])
 def test_the_exact_checks_find_made_errors_where_they_are_said_to_be(tmp_path: Path, code: str) -> None:
     run([str(SAMPLE)], InjectConfig(out=tmp_path / "o", codes=(code,), share=0.5, quiet=True))
-    found = []
+    is_hit = []
     for example in read_file(tmp_path / "o" / "examples.jsonl"):
         for label in example.errors:
             hits = [hit for check in load_checks().values() for hit in check(example.dialogue)]
             own = [hit for hit in hits if hit.turn == label.turn and hit.code in (code, None)]
             start, end = label.start or 0, label.end or 0
-            found.append(any(hit.start < end and start < hit.end for hit in own))
-    assert sum(found) >= 0.9 * len(found) > 20
+            is_hit.append(any(hit.start < end and start < hit.end for hit in own))
+    assert sum(is_hit) >= 0.9 * len(is_hit) > 20
 
 
 def test_shares_make_sets_of_which_no_two_have_the_same_dialogue(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ branch_labels = None
 depends_on = None
 
 ERASING = "SELECT 1 FROM dialogues WHERE id = OLD.dialogue AND content = ''"
-"""Whether the dialogue of an annotation was emptied, which only erasing does before it deletes both."""
+"""True if the dialogue of an annotation was emptied, which only erasing does before it deletes both."""
 
 
 def upgrade() -> None:
