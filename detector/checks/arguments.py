@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import dropwhile, pairwise, takewhile
+from itertools import chain, dropwhile, pairwise, takewhile
 
 from pydantic import JsonValue
 
@@ -169,13 +169,13 @@ _WORD = re.compile(r"\d++|[^\W\d_]++")
 _NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
 
 
-@check(P3=Evidence(99, 105), languages=("en",))
+@check(P3=Evidence(96, 102), languages=("en",))
 def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the first call of a tool with a place or a time of day of which no word was stated, nor returned,
     before it (P3); or any call with another choice than the customer's: a day of the week, or a value of a
     list in the log, that nobody stated, where the customer stated exactly one other, or a day, an hour
     or, right after it, a value of a list beside the only one in the customer's last message; the first before
-    the customer speaks again.
+    the customer speaks again. Look-ups of several choices, one after the other, are ignored.
 
     Codes of places are ignored, and a time where the customer speaks of now, of soon, or of any time. Read
     on the development half of STAR (2026-11-29): 37 of 40 right; of the choices 37 of 39, all there are;
@@ -210,12 +210,13 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                     reasons.append(f"'{name}' was called with {key}, which nobody had stated")
             for key, value in strings_of(use.call):
                 choices = context.log.choices
-                wish = wishes.other(use.call, key, value, choices) or wishes.last(use.call, key, value)
-                last = wishes.last_choice(use.call, key, value, choices)
-                if wish is None and (
-                    may_write(name) or last not in _sent_next(uses, dialogue, turn, name, key)
-                ):
-                    wish = last
+                wish = (
+                    wishes.other(use.call, key, value, choices)
+                    or wishes.last(use.call, key, value)
+                    or wishes.last_choice(use.call, key, value, choices)
+                )
+                if not may_write(name) and len(_sent_from(uses, dialogue, turn, name, key)) > 1:
+                    continue  # looks at several
                 if wish is not None and (name, key) not in reported:
                     reported.add((name, key))
                     reasons.append(f"'{name}' was called with {value} for {key}; the customer named {wish}")
@@ -229,15 +230,15 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
         )
 
 
-def _sent_next(
+def _sent_from(
     uses: Mapping[int, Sequence[ToolUse]], dialogue: Dialogue, turn: Turn, name: str, key: str
 ) -> set[str]:
-    """Return the values of an argument in the calls of a tool between a turn and the next message."""
-    rest = dropwhile(lambda each: each.index <= turn.index, dialogue.turns)
-    after = takewhile(lambda each: each.role == "tool" or not each.text.strip(), rest)
+    """Return the values of an argument in the calls of a tool from a turn to the next message."""
+    after = dropwhile(lambda each: each.index <= turn.index, dialogue.turns)
+    silent = takewhile(lambda each: each.role == "tool" or not each.text.strip(), after)
     return {
-        " ".join(value.casefold().split())
-        for each in after
+        value
+        for each in chain([turn], silent)
         for use in uses.get(each.index, ())
         for own, value in strings_of(use.call)
         if use.call.name == name and own == key

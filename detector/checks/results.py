@@ -284,6 +284,8 @@ def _other_state(words: str, state: str) -> str | None:
     before = _STAGES.get(state.replace("_", " ").casefold())
     if stage is None or before is None or _STAGES[stage[0].casefold()] <= before:
         return None
+    if PATTERNS.notice.search(words, 0, match.start()):
+        return None
     if stage[0].casefold().startswith("paid") and PATTERNS.payment.search(words) is None:
         return None
     return f"told as {stage[0]}, and the tool returned {state}"

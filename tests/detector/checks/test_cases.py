@@ -29,7 +29,11 @@ LOGS = {
     "log: some calls": LogProfile(n_dialogues=10, tool_dialogues=3),
     "log: lists get_user": LogProfile(listing_tools=("get_user",)),
     "log: halls": LogProfile(
-        choices={"plan hall": ("north hall", "west hall"), "plan mode": ("book", "check")}
+        choices={
+            "plan hall": ("north hall", "west hall"),
+            "find_hall hall": ("north hall", "west hall"),
+            "plan mode": ("book", "check"),
+        }
     ),
 }
 
