@@ -187,7 +187,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 CEILINGS = {
     "lines of the packages": 86_426,
     "modules of the packages": 392,
-    "lines of the tests": 51_138,
+    "lines of the tests": 51_144,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
