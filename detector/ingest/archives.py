@@ -87,7 +87,13 @@ def open_archive(
     """
     with zip_errors(_damage(name)), zipfile.ZipFile(path) as archive:
         members = [info for info in archive.infolist() if not info.is_dir()]
-        _check_size(name, path, members, kind)
+        size = sum(info.file_size for info in members)  # no member gives more bytes than it states
+        most = MAX_WORKBOOK_BYTES if kind == "xlsx" else MAX_BYTES
+        if size > min(most, max(RATIO_FROM_BYTES, MAX_RATIO * path.stat().st_size)):
+            raise file_error("E_EXPANSION", name, "expands to {n} bytes", n=size)
+        if kind == "zip" and len(members) > MAX_MEMBERS:
+            problem = Message("over {n} files; unpack it and name the folder", n=MAX_MEMBERS)
+            raise file_error("E_ARCHIVE", name, problem)
         if kind == "xlsx":
             yield name, partial(_write_sheet, name, path)
             return
@@ -116,17 +122,6 @@ def zip_errors(refusal: Exception) -> Iterator[None]:
 
 def _damage(name: str) -> InputRefused:
     return file_error("E_ARCHIVE", name, "the zip data are damaged, or of a kind that is not read")
-
-
-def _check_size(name: str, path: Path, members: list[zipfile.ZipInfo], kind: str) -> None:
-    """Refuse an archive that would expand too far; a member never gives more bytes than it states here."""
-    size = sum(info.file_size for info in members)
-    if size > (MAX_WORKBOOK_BYTES if kind == "xlsx" else MAX_BYTES) or (
-        size > RATIO_FROM_BYTES and size > MAX_RATIO * path.stat().st_size
-    ):
-        raise file_error("E_EXPANSION", name, "expands to {n} bytes", n=size)
-    if kind == "zip" and len(members) > MAX_MEMBERS:
-        raise file_error("E_ARCHIVE", name, "over {n} files; unpack it and name the folder", n=MAX_MEMBERS)
 
 
 def _check_member(name: str, info: zipfile.ZipInfo) -> bool:

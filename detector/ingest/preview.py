@@ -110,7 +110,11 @@ def _describe(source: Source, detected: DetectedFormat, config: ReadConfig) -> P
     """The preview of a log with a mapping, or of a known format or known column names; else None."""
     if config.mapped.is_whole:
         format = Message("read by the mapping that was given")
-        unread = _unread_paths(source, detected, config)
+        used = _columns_of(config.mapped.fields)
+        paths = paths_of(_sample(source, detected, config))
+        if detected.split == "lists":
+            paths = [f"{detected.shape.members[0]}[].{path}" for path in paths]
+        unread = [path for path in paths if path not in used]
         return Preview(source.name, format, fields=dict(config.mapped.fields), config=config, unread=unread)
     if detected.framing in ("csv", "parquet"):
         records = _sample(source, detected, config)
@@ -150,14 +154,6 @@ def _of_columns(source: Source, detected: DetectedFormat, columns: Columns, reco
         source.name, format, native=True, fields=fields, words=words, privacy=privacy, unread=unread,
         config=columns.config,
     )  # fmt: skip
-
-
-def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[str]:
-    used = _columns_of(config.mapped.fields)
-    paths = paths_of(_sample(source, detected, config))
-    if detected.split == "lists":
-        paths = [f"{detected.shape.members[0]}[].{path}" for path in paths]
-    return [path for path in paths if path not in used]
 
 
 def _columns_of(fields: Mapping[str, str]) -> set[str]:

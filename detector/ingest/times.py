@@ -78,23 +78,19 @@ class TimeFormat:
     def parse(self, value: str) -> datetime | None:
         """Parse a time; None if `value` is not one."""
         text = SEPARATED.sub(" ", value).strip()
-        time = _by_form(text, self.order) if self.pattern is None else None
         if self.pattern is not None:
             with suppress(ValueError):
-                time = datetime.strptime(text, self.pattern)
+                return datetime.strptime(text, self.pattern)
+            return None
+        time = parse_iso(text)
+        if time is None and _EPOCH.fullmatch(text):
+            time = from_epoch(float(text))
+        if time is None:
+            time = _local(text, self.order)
+        if time is None:
+            with suppress(ValueError, TypeError, OverflowError, IndexError):
+                time = parsedate_to_datetime(text)
         return time
-
-
-def _by_form(text: str, order: Order) -> datetime | None:
-    time = parse_iso(text)
-    if time is None and _EPOCH.fullmatch(text):
-        time = from_epoch(float(text))
-    if time is None:
-        time = _local(text, order)
-    if time is None:
-        with suppress(ValueError, TypeError, OverflowError, IndexError):
-            time = parsedate_to_datetime(text)
-    return time
 
 
 def parse_iso(value: str) -> datetime | None:

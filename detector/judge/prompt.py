@@ -219,20 +219,8 @@ def _facts(dialogue: Dialogue, evidence: Evidence) -> dict[str, Any]:
     """Facts of the log beside the turns."""
     tools = {True: "logged", False: "not logged: acts outside of the text cannot be seen", None: "unknown"}
     has_calls = any(_is_act(turn) or _is_result(turn) for turn in dialogue.turns)
-    values = {
-        "channel": dialogue.channel,
-        "language": dialogue.language,
-        "tool_calls": tools[True if has_calls else evidence.logs_tools],
-        "waits": _waits(dialogue),
-        "log_ends": f"after turn {dialogue.turns[-1].index}" if dialogue.turns else None,
-    }
-    return {name: value for name, value in values.items() if value}
-
-
-def _waits(dialogue: Dialogue) -> list[dict[str, Any]]:
-    """Minutes for which the customer waited for turns of the support side, where it took long."""
     turns = dialogue.turns
-    return [
+    waits = [
         {
             "turn": turns[wait.end].index,
             "minutes": round(wait.minutes, 1),
@@ -241,6 +229,14 @@ def _waits(dialogue: Dialogue) -> list[dict[str, Any]]:
         for wait in find_waits(dialogue)
         if wait.minutes > WAIT
     ]
+    values = {
+        "channel": dialogue.channel,
+        "language": dialogue.language,
+        "tool_calls": tools[True if has_calls else evidence.logs_tools],
+        "waits": waits,
+        "log_ends": f"after turn {turns[-1].index}" if turns else None,
+    }
+    return {name: value for name, value in values.items() if value}
 
 
 @dataclass(frozen=True, kw_only=True)

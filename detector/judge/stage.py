@@ -241,7 +241,9 @@ class JudgedDetector:
         judged = [case for case in cases if case.verdict.status != "failed"]
         for case in judged:
             self._plan_questions(case)
-        judged.sort(key=_rank)
+        judged.sort(  # the most expected errors first, ties by a hash of the id
+            key=lambda case: (-case.expected_errors, hashlib.sha256(case.dialogue.id.encode()).digest())
+        )
         room = self.engine.max_prompt_tokens
         left = self._ask_within(purse, self._plan_readings(judged))
         while self.engine.max_prompt_tokens < room:  # the server has refused a prompt as too long
@@ -409,8 +411,3 @@ class JudgedDetector:
 
     def _count_failure(self, failure: str) -> None:
         self.usage.failures[failure] = self.usage.failures.get(failure, 0) + 1
-
-
-def _rank(case: JudgedDialogue) -> tuple[float, bytes]:
-    """Sort key: the most expected errors first, ties by a hash of the id."""
-    return -case.expected_errors, hashlib.sha256(case.dialogue.id.encode()).digest()

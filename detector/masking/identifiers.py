@@ -39,12 +39,14 @@ _WALLET = re.compile(
 
 def find_online_ids(view: View, before: str) -> Iterator[Entity]:
     """MAC addresses, device numbers, API keys, wallets, handles and profile links in `view`."""
+    from stdnum import bitcoin
+
     low = view.low
     for match in _API_KEY.finditer(view.text):
         if any(char.isdigit() for char in match[0]):
             yield Entity(match.start(), match.end(), "SECRET", match[0])
     for match in _WALLET.finditer(view.text):
-        if match[0][0] not in "13" or _is_bitcoin(match[0]):
+        if match[0][0] not in "13" or bitcoin.is_valid(match[0]):
             yield Entity(match.start(), match.end(), "ACCOUNT", match[0])
     for pattern, kind in _PATTERNS:
         for match in pattern.finditer(low):
@@ -63,12 +65,6 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (PATTERNS.own_handle, "ACCOUNT"),
 )
 _SEPARATORS = {ord(char): None for char in " :-"}
-
-
-def _is_bitcoin(text: str) -> bool:
-    from stdnum import bitcoin
-
-    return bool(bitcoin.is_valid(text))
 
 
 _IBAN = re.compile(

@@ -32,7 +32,7 @@ def dialogues(path: Path, config: ReadConfig = ANY_SHARE) -> tuple[list[Dialogue
     return [one.dialogue for one in loaded], rejects, counts
 
 
-def said(dialogue: Dialogue) -> list[tuple[str, str]]:
+def role_texts(dialogue: Dialogue) -> list[tuple[str, str]]:
     return [(turn.role, turn.text) for turn in dialogue.turns]
 
 

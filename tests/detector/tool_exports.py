@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-QUESTION, NOTE, ANSWERED, THANKED = (
+QUESTION, NOTE, ANSWER, THANKS = (
     "Where is my lamp?", "She is rude again.", "It ships on Friday.", "Thank you.",
 )  # fmt: skip
 HELLO = "Lamp House, how can I help you?"
@@ -41,7 +41,7 @@ class Export:
 
     @property
     def record(self) -> Any:
-        """Returns the part that formats inspect: a document, the first row of a table, the first line, or a text as it is."""
+        """What formats look at: a document, the first row of a table, the first line, or a text as it is."""
         text = self.path.read_text(encoding="utf-8")
         if self.path.suffix == ".csv":
             return next(csv.DictReader(text.splitlines()))

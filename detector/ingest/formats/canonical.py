@@ -110,25 +110,22 @@ def row_format(ids: tuple[str, ...]) -> LogFormat:
     def read(row: dict[str, Any], _: str) -> Iterator[RawDialogue]:
         parts = [row[column] for column in ids]
         joined = len(parts) > 1 and all(isinstance(part, str) and part for part in parts)
-        yield _read_row(row, "/".join(parts) if joined else parts[0] if len(parts) == 1 else None)
+        raw_id = "/".join(parts) if joined else parts[0] if len(parts) == 1 else None
+        name = raw_id if isinstance(raw_id, str) else None
+        turns: list[RawTurn] = []
+        is_tau = (row.get("source") or "").startswith("tau_bench")
+        for index, turn in enumerate(row["turns"] or []):
+            if turn is None:
+                raise BadRecord("E_TYPE", f"turns[{index}]", "nothing", "a turn", name)
+            turns.append(_row_turn(turn, f"turns[{index}]", name, is_tau=is_tau))
+        if is_tau and not any(turn.tool_calls for turn in turns):
+            read_reasoning(turns)
+        values = {key: row.get(key) for key in TEXT_FIELDS}
+        values["metadata"] = {key: row[key] for key in METADATA_FIELDS if isinstance(row.get(key), str)}
+        values["sources"] = tuple(row.get("sources") or ()) or None
+        yield RawDialogue(raw_id, turns, values)
 
     return LogFormat("parquet", lambda record: "turns" in record, read)
-
-
-def _read_row(row: dict[str, Any], raw_id: object) -> RawDialogue:
-    name = raw_id if isinstance(raw_id, str) else None
-    turns: list[RawTurn] = []
-    is_tau = (row.get("source") or "").startswith("tau_bench")
-    for index, turn in enumerate(row["turns"] or []):
-        if turn is None:
-            raise BadRecord("E_TYPE", f"turns[{index}]", "nothing", "a turn", name)
-        turns.append(_row_turn(turn, f"turns[{index}]", name, is_tau=is_tau))
-    if is_tau and not any(turn.tool_calls for turn in turns):
-        read_reasoning(turns)
-    values = {key: row.get(key) for key in TEXT_FIELDS}
-    values["metadata"] = {key: row[key] for key in METADATA_FIELDS if isinstance(row.get(key), str)}
-    values["sources"] = tuple(row.get("sources") or ()) or None
-    return RawDialogue(raw_id, turns, values)
 
 
 def _row_turn(raw: dict[str, Any], path: str, name: str | None, *, is_tau: bool) -> RawTurn:

@@ -84,12 +84,9 @@ def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Span]]:
         name = _first_name(*map(flat.get, CONVERSATION), *ids) or fallback_id
         part = _part(span, flat, f"{path}attributes.", name)
         if part is not None:
-            trace, own = (_first_name(*each) for each in (ids, _span_ids(span)))
+            span_ids = (span.get("spanId"), object_at(span, "context").get("span_id"), span.get("span_id"))
+            trace, own = _first_name(*ids), _first_name(*span_ids)
             yield name, {**part, "span": [trace, own] if trace and own else None}
-
-
-def _span_ids(span: Span) -> tuple[object, ...]:
-    return span.get("spanId"), object_at(span, "context").get("span_id"), span.get("span_id")
 
 
 def read_conversation(spans: list[Span], name: str) -> Iterator[RawDialogue]:

@@ -48,7 +48,8 @@ class Group:
             BadRecord: E_RECORD_SIZE, the cells of all rows are over the limit.
         """
         config = self.columns.config
-        self.size += sum(_n_bytes(cell) for cell in cells.values())
+        texts = [cell for cell in cells.values() if isinstance(cell, str)]
+        self.size += sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
         if self.size > config.max_record_bytes:
             self.turns.clear()
             raise record_too_large(self.size, config.max_record_bytes)
@@ -92,11 +93,6 @@ class Group:
         if author is not None and ("author", "agent") in self.values and "agent" not in self.columns.names:
             results["agent"] = author
         return results
-
-
-def _n_bytes(cell: object) -> int:
-    """Bytes of a cell if it is a text, else 0."""
-    return 0 if not isinstance(cell, str) else len(cell) if cell.isascii() else len(cell.encode())
 
 
 def gather_dialogues(

@@ -38,14 +38,14 @@ def replaced(
     return mutate
 
 
-def check(reply: JudgeReply, asked: JudgeRequest) -> None:
+def check(reply: JudgeReply, question: JudgeRequest) -> None:
     assert bool(reply.text) != bool(reply.failure)
     counts = (reply.prompt_tokens, reply.cached_tokens, reply.output_tokens)
     assert all(type(n) is int and 0 <= n < 10**6 for n in counts)
-    assert not reply.text or asked.check(reply.text) == ""
+    assert not reply.text or question.check(reply.text) == ""
 
 
-def answer_fields(llm: FakeLLM, judge: HttpJudge, asked: JudgeRequest) -> list[Any]:
+def answer_fields(llm: FakeLLM, judge: HttpJudge, question: JudgeRequest) -> list[Any]:
     """The fields of the answers to a question."""
     seen: dict[Any, None] = {}
 
@@ -55,24 +55,24 @@ def answer_fields(llm: FakeLLM, judge: HttpJudge, asked: JudgeRequest) -> list[A
         return data
 
     llm.mutate = watch
-    judge.ask([asked])
+    judge.ask([question])
     return list(seen)
 
 
 def test_every_field_of_an_answer_may_be_anything(llm: FakeLLM, url: str) -> None:
-    asked = request(RUDE)
+    question = request(RUDE)
     judge = opened(url, judge_outage_s=4)
-    places = answer_fields(llm, judge, asked)
+    places = answer_fields(llm, judge, question)
     assert len(places) >= 3
     for place in (*places, None):
         values = itertools.cycle(BODIES if place is None else HOSTILE)
         llm.mutate = lambda at, data, place=place, values=values: replaced(
             CHAT, next(values) if place is None else None, place, next(values)
         )(at, data)
-        for reply in judge.ask([asked] * len(HOSTILE)):
-            check(reply, asked)
+        for reply in judge.ask([question] * len(HOSTILE)):
+            check(reply, question)
     llm.mutate = None
-    assert judge.ask([asked])[0].failure == ""  # and it goes on as before
+    assert judge.ask([question])[0].failure == ""  # and it goes on as before
     judge.close()
 
 
@@ -101,7 +101,7 @@ def test_a_server_that_answers_anything_is_opened_or_refused_in_one_line(
 
 @pytest.mark.parametrize("status", [400, 404, 422])
 def test_the_words_of_a_refusal_may_be_anything(llm: FakeLLM, url: str, status: int) -> None:
-    asked = request(RUDE)
+    question = request(RUDE)
     judge = opened(url)
     errors = [b'{"error":' + value + b"}" for value in HOSTILE if value != b"absent"]
     errors += [
@@ -112,8 +112,8 @@ def test_the_words_of_a_refusal_may_be_anything(llm: FakeLLM, url: str, status: 
     for body in (*errors, *BODIES, b'{"detail":"context length 99999999999999 tokens"}'):
         llm.mutate = lambda at, data, body=body: body if "error" in data else data
         llm.statuses = [(status, {})]
-        (reply,) = judge.ask([asked])
-        check(reply, asked)
+        (reply,) = judge.ask([question])
+        check(reply, question)
     judge.close()
 
 
@@ -138,8 +138,8 @@ def raw_server(head: bytes, piece: bytes) -> Iterator[str]:
 
     def serve(connection: socket.socket) -> None:
         with connection:
-            asked = connection.recv(65536)
-            if asked.startswith(b"GET"):
+            received = connection.recv(65536)
+            if received.startswith(b"GET"):
                 connection.sendall(
                     b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
                     % (len(models), models)

@@ -48,22 +48,22 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def test_what_was_asked_before_is_not_asked_again(llm: FakeLLM, url: str, where: str) -> None:
     config = JudgeConfig(judge=f"http:{url}", judge_cache=where)
-    asked = [request(RUDE), request("Good morning."), replace(request(RUDE), vote=1)]
+    requests = [request(RUDE), request("Good morning."), replace(request(RUDE), vote=1)]
     judge = open_judge(config)
-    first = judge.ask(asked)
+    first = judge.ask(requests)
     judge.close()
-    judge, n_asked = open_judge(config), len(llm.log)
-    second = judge.ask([*asked, request("Good evening.")])
+    judge, n_requests = open_judge(config), len(llm.log)
+    second = judge.ask([*requests, request("Good evening.")])
     assert [reply.text for reply in second[:3]] == [reply.text for reply in first]
     assert all(reply.prompt_tokens == 0 for reply in second[:3])
     assert second[3].text
-    assert len(llm.log) == n_asked + 1
+    assert len(llm.log) == n_requests + 1
     llm.models = ("another",)
     other = open_judge(config)
     assert other.fingerprint != judge.fingerprint
-    n_asked = len(llm.log)
+    n_requests = len(llm.log)
     other.ask([request(RUDE)])
-    assert len(llm.log) == n_asked + 1
+    assert len(llm.log) == n_requests + 1
     other.close()
     judge.close()
 

@@ -50,17 +50,17 @@ def failures(replies: list[JudgeReply]) -> list[str]:
 
 
 def test_a_request_is_as_servers_expect_it(llm: FakeLLM, judge: HttpJudge) -> None:
-    asked = request(RUDE)
-    (reply,) = judge.ask([asked])
+    sent = request(RUDE)
+    (reply,) = judge.ask([sent])
     assert json.loads(reply.text)["errors"][0]["quote"] == "fool"
     assert (reply.cached_tokens, reply.prompt_tokens > 100, reply.output_tokens > 10) == (16, True, True)
     assert llm.log[-1]["body"] == {
-        "model": "fake-4b", "max_tokens": 300, "temperature": 0, "messages": list(asked.messages),
+        "model": "fake-4b", "max_tokens": 300, "temperature": 0, "messages": list(sent.messages),
         "response_format": {
-            "type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": asked.schema},
+            "type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": sent.schema},
         },
     }  # fmt: skip
-    judge.ask([replace(asked, vote=1)])
+    judge.ask([replace(sent, vote=1)])
     assert llm.log[-1]["body"]["temperature"] > 0
 
 
@@ -224,7 +224,7 @@ def test_late_answers_of_a_server_that_takes_nothing_more_are_no_sign_of_life(
 ) -> None:
     """As of one that is shut down behind a load balancer: each question is asked until it is back."""
     send, start_s, late_s = judge_http.send_request, time.monotonic(), iter((0.3, 0.6))
-    asked = [request(f"{word}.") for word in ("late", "later", "refused")]
+    sent = [request(f"{word}.") for word in ("late", "later", "refused")]
 
     async def drain(client: Any, method: str, url: str, **options: Any) -> bytes:
         content = options.get("content", b"")
@@ -237,7 +237,7 @@ def test_late_answers_of_a_server_that_takes_nothing_more_are_no_sign_of_life(
 
     monkeypatch.setattr(judge_http, "send_request", drain)
     monkeypatch.setattr(judge_http, "PAUSE_S", 0.05)
-    assert failures(judge.ask(asked)) == ["", "", ""]
+    assert failures(judge.ask(sent)) == ["", "", ""]
 
 
 def test_a_server_that_stays_away_ends_the_job(llm: FakeLLM, url: str) -> None:
@@ -442,10 +442,10 @@ def test_the_key_stands_in_no_output(llm: FakeLLM, url: str, monkeypatch: pytest
     llm.key = KEY
     monkeypatch.setenv("DIALINT_JUDGE_KEY", KEY)
     judge = open_judge(JudgeConfig(judge=url))
-    shown = f"{judge.name} {judge.fingerprint} {judge.notes} {judge} {judge.ask([request('1.')])}"
+    output = f"{judge.name} {judge.fingerprint} {judge.notes} {judge} {judge.ask([request('1.')])}"
     judge.close()
     with pytest.raises(ConfigError) as refused:
         open_judge(JudgeConfig(judge=url, judge_model=("absent",)))
     trace = traceback.format_exception(refused.value)
     assert "absent" in "".join(trace)
-    assert KEY not in "".join((shown, *trace))
+    assert KEY not in "".join((output, *trace))

@@ -196,7 +196,7 @@ def count_fused(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(
         packed,
         "scaled_dot_product_attention",
-        lambda *given, **named: calls.append(1) or fused(*given, **named),
+        lambda *arguments, **options: calls.append(1) or fused(*arguments, **options),
     )
     return calls
 
@@ -214,17 +214,17 @@ def test_plain_products_and_the_fused_kernel_have_the_same_gradient(
     parts = [torch.randn(1, n, 17, 8, requires_grad=True) for n in (4, heads, heads)]
     bounds = torch.tensor([0, 5, 14, 17])
 
-    def learnt() -> tuple[torch.Tensor, ...]:
+    def learn() -> tuple[torch.Tensor, ...]:
         states, _ = packed.attention(module, *parts, None, cu_seq_lens_q=bounds)
         return states, *torch.autograd.grad(states.float().square().sum(), parts)
 
-    fused = learnt()
+    fused = learn()
     assert len(n_fused) == 3
     with torch.autocast("cpu", torch.bfloat16):
-        learnt()
+        learn()
     assert len(n_fused) == 3
     monkeypatch.setattr(packed, "_learns_in_16_bits", lambda _: True)
-    torch.testing.assert_close(learnt(), fused, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(learn(), fused, rtol=1e-5, atol=1e-5)
     assert len(n_fused) == 3
 
 
@@ -274,11 +274,11 @@ def test_one_kernel_for_all_windows_is_asked_for_what_each_call_computes(
     module = torch.nn.Module()
     module.is_causal = causal  # type: ignore[assignment]
     query, key, value = (torch.randn(1, heads, 24, 8, requires_grad=True) for heads in (4, 2, 2))
-    asked = {"sliding_window": sees, "cu_seq_lens_q": torch.tensor([0, 7, 19, 24]), "scaling": 0.3}
-    one_by_one = packed.attention(module, query, key, value, None, **asked)[0]  # type: ignore[arg-type]
+    options = {"sliding_window": sees, "cu_seq_lens_q": torch.tensor([0, 7, 19, 24]), "scaling": 0.3}
+    one_by_one = packed.attention(module, query, key, value, None, **options)[0]  # type: ignore[arg-type]
     monkeypatch.setattr(packed, "_has_varlen", lambda query: True)
     monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", reference_varlen)
-    together = packed.attention(module, query, key, value, None, **asked)[0]  # type: ignore[arg-type]
+    together = packed.attention(module, query, key, value, None, **options)[0]  # type: ignore[arg-type]
     torch.testing.assert_close(together, one_by_one)
     wanted = torch.autograd.grad(one_by_one.square().sum(), (query, key, value))
     torch.testing.assert_close(torch.autograd.grad(together.square().sum(), (query, key, value)), wanted)
@@ -295,8 +295,8 @@ def test_the_kernel_on_cuda_computes_what_each_call_computes(
     query, key, value = (
         torch.randn(1, heads, 24, 64, device="cuda", dtype=torch.bfloat16) for heads in (4, 2, 2)
     )
-    asked = {"sliding_window": sees, "cu_seq_lens_q": torch.tensor([0, 7, 19, 24])}
-    together = packed.attention(module, query, key, value, None, **asked)[0]  # type: ignore[arg-type]
+    options = {"sliding_window": sees, "cu_seq_lens_q": torch.tensor([0, 7, 19, 24])}
+    together = packed.attention(module, query, key, value, None, **options)[0]  # type: ignore[arg-type]
     monkeypatch.setattr(packed, "_has_varlen", lambda query: False)
-    one_by_one = packed.attention(module, query, key, value, None, **asked)[0]  # type: ignore[arg-type]
+    one_by_one = packed.attention(module, query, key, value, None, **options)[0]  # type: ignore[arg-type]
     torch.testing.assert_close(together, one_by_one, rtol=0.02, atol=0.02)

@@ -47,8 +47,8 @@ def question(engine: LocalJudge, text: str) -> Question:
         detail="short",
     )
     codes = {code: TAXONOMY.codes[code] for code in ("T1", "X1")}
-    [asked], _ = reader.questions(talk, codes, Evidence())
-    return asked
+    [result], _ = reader.questions(talk, codes, Evidence())
+    return result
 
 
 def request(engine: LocalJudge, text: str, check: Callable[[str], str] = lambda _: "") -> JudgeRequest:
@@ -58,9 +58,9 @@ def request(engine: LocalJudge, text: str, check: Callable[[str], str] = lambda 
 
 
 def test_answers_fit_their_schema_without_blanks(engine: LocalJudge) -> None:
-    asked = [request(engine, text) for text in ("Wait.", "It is on its way.", "Wait.")]
-    replies = engine.ask(asked)
-    for each, reply in zip(asked, replies, strict=True):
+    requests = [request(engine, text) for text in ("Wait.", "It is on its way.", "Wait.")]
+    replies = engine.ask(requests)
+    for each, reply in zip(requests, replies, strict=True):
         value = json.loads(reply.text)
         assert list(value) == ["word", "code", "sure"]
         assert len(value["word"]) <= 12
@@ -78,19 +78,21 @@ def test_answers_are_those_of_one_prompt_at_a_time(
     engine: LocalJudge, monkeypatch: pytest.MonkeyPatch, can_crop: bool
 ) -> None:
     """Side by side, in groups by memory, and with the beginning that they share computed once or never."""
-    asked = [request(engine, text) for text in ("Wait.", "Good bye. " * 20, "No.", "It is your own fault.")]
-    alone = [engine.ask([each])[0].text for each in asked]
+    requests = [
+        request(engine, text) for text in ("Wait.", "Good bye. " * 20, "No.", "It is your own fault.")
+    ]
+    alone = [engine.ask([each])[0].text for each in requests]
     monkeypatch.setattr(generation, "can_crop", lambda _: can_crop)
     n_batches = []
     decode = generation._decode
     monkeypatch.setattr(generation, "_decode", lambda *args: n_batches.append(1) or decode(*args))
-    together = engine.ask(asked)
+    together = engine.ask(requests)
     assert [reply.text for reply in together] == alone
     assert len(n_batches) == 1
     monkeypatch.setattr(LocalJudge, "_batch_bytes", 520_000)
-    assert [reply.text for reply in engine.ask(asked)] == alone
+    assert [reply.text for reply in engine.ask(requests)] == alone
     assert len(n_batches) == (1 + 2 if can_crop else 1 + 1)
-    system = len(engine.prompt.of_chat(asked[0].messages[:1]))
+    system = len(engine.prompt.of_chat(requests[0].messages[:1]))
     cached = sorted(reply.cached_tokens for reply in together)
     if can_crop:
         assert cached[0] == 0
@@ -100,10 +102,10 @@ def test_answers_are_those_of_one_prompt_at_a_time(
 
 
 def test_votes_are_sampled_and_the_same_again(engine: LocalJudge) -> None:
-    asked = [replace(request(engine, "Wait."), vote=vote) for vote in (0, 1, 2)]
-    texts = [reply.text for reply in engine.ask(asked)]
+    requests = [replace(request(engine, "Wait."), vote=vote) for vote in (0, 1, 2)]
+    texts = [reply.text for reply in engine.ask(requests)]
     assert len(set(texts)) == 3
-    assert [reply.text for reply in engine.ask(asked[::-1])] == texts[::-1]
+    assert [reply.text for reply in engine.ask(requests[::-1])] == texts[::-1]
     assert engine.ask([request(engine, "Wait.")])[0].text == texts[0]
 
 
@@ -117,10 +119,10 @@ def test_an_answer_with_a_fault_is_asked_for_once_more_with_what_was_wrong(engin
     first = engine.ask([request(engine, "Wait.")])[0]
     reply = engine.ask([request(engine, "Wait.", check)])[0]
     assert (reply.failure, reply.text != first.text) == ("", True)
-    told = request(engine, "Wait.").with_complaint("the word is wrong")
-    assert told.messages[-1]["content"].endswith("could not be used: the word is wrong")
-    assert reply.text == engine.ask([told])[0].text
-    assert reply.prompt_tokens == first.prompt_tokens + engine.count_tokens(told.messages)
+    retry = request(engine, "Wait.").with_complaint("the word is wrong")
+    assert retry.messages[-1]["content"].endswith("could not be used: the word is wrong")
+    assert reply.text == engine.ask([retry])[0].text
+    assert reply.prompt_tokens == first.prompt_tokens + engine.count_tokens(retry.messages)
     bad, good = engine.ask([request(engine, "No.", lambda _: "bad"), request(engine, "Wait.")])
     assert (bad.failure, bad.text, good.text) == ("E_ANSWER", "", first.text)
 

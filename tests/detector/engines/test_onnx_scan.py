@@ -59,8 +59,8 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     folder = tiny.write_release(tmp_path / "r")
     weights = {**load_file(folder / WEIGHTS), **change}
-    kept = {name: weight for name, weight in weights.items() if weight is not None}
-    save_file(kept, folder / WEIGHTS, metadata={"base_sha256": tiny.BASE})
+    remaining = {name: weight for name, weight in weights.items() if weight is not None}
+    save_file(remaining, folder / WEIGHTS, metadata={"base_sha256": tiny.BASE})
     finalize_release(folder, tiny.release_info())
     with pytest.raises(ReleaseRefused, match=why):
         OnnxEngine(Release(folder))

@@ -172,8 +172,8 @@ def test_cells_that_are_merged_downwards_hold_for_each_of_their_rows(tmp_path: P
         book.active.merge_cells(merged)
     book.save(tmp_path / "merged.xlsx")
     outcomes = list(read(open_logs([str(tmp_path / "merged.xlsx")]), ReadConfig(), Counts()))
-    found = [(one.dialogue.id, len(one.dialogue.turns)) for one in outcomes if isinstance(one, Loaded)]
-    assert found == [("1", 2), ("2", 2)]
+    n_turns = [(one.dialogue.id, len(one.dialogue.turns)) for one in outcomes if isinstance(one, Loaded)]
+    assert n_turns == [("1", 2), ("2", 2)]
 
 
 @pytest.mark.parametrize(("sheets", "code"), [([ROWS, ROWS], "E_FORMAT"), ([[]], "E_FORMAT")])

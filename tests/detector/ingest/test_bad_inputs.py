@@ -241,9 +241,9 @@ def test_rejects_never_show_what_was_said(tmp_path: Path) -> None:
     _, rejects, _ = load(tmp_path, line(id="a") + b"".join(bad))
     assert len(rejects) == len(bad)
     for reject in rejects:
-        shown = json.dumps(reject.as_json())
-        assert "Ann" not in shown
-        assert "4111" not in shown
+        text = json.dumps(reject.as_json())
+        assert "Ann" not in text
+        assert "4111" not in text
 
 
 # rows 6, 10-12, 26, 38, 39: normalised or kept, and counted
@@ -269,7 +269,7 @@ def test_rejects_never_show_what_was_said(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("escaped", [True, False])
 def test_odd_text_is_kept_in_length_and_counted(
-    tmp_path: Path, text: str, kept: str, warning: str | None, escaped: bool
+    tmp_path: Path, text: str, expected: str, warning: str | None, escaped: bool
 ) -> None:
     record = {"id": "x", "turns": [turn(text), turn("ok", "agent")]}
     data = json.dumps(record, ensure_ascii=escaped)
@@ -278,8 +278,8 @@ def test_odd_text_is_kept_in_length_and_counted(
             data = data.replace(json.dumps(char)[1:-1], char)
     loaded, rejects, counts = load(tmp_path, data.encode() + b"\n")
     assert not rejects
-    assert loaded[0].dialogue.turns[0].text == kept
-    assert len(kept) == len(text)
+    assert loaded[0].dialogue.turns[0].text == expected
+    assert len(expected) == len(text)
     assert dict(counts.warnings) == ({warning: 1} if warning else {})
 
 
@@ -491,8 +491,8 @@ def test_carriage_returns_alone_are_refused_with_a_hint(tmp_path: Path) -> None:
         error = refusal(tmp_path, data.replace(b"\n", b"\r"), name)
         assert error.code == "E_FORMAT"
         assert "carriage return" in error.message
-    shown = preview(open_logs([str(tmp_path / "log.csv")])[0], ReadConfig(), 10)
-    assert "carriage return" in str(shown.refused)
+    result = preview(open_logs([str(tmp_path / "log.csv")])[0], ReadConfig(), 10)
+    assert "carriage return" in str(result.refused)
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"  \n\r\n\t\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])

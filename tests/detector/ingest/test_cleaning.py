@@ -28,7 +28,7 @@ from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 MOST = 100_000
 CASES = yaml.safe_load(Path(__file__).with_name("cleaning.yaml").read_text(encoding="utf-8"))
 ABOVE = CASES["above"]
-ASKED = "Where is my refund? I wait since March, you idiots."
+QUESTION = "Where is my refund? I wait since March, you idiots."
 ANSWER = "Your refund is on its way.\n\nBest regards,\nTom"
 
 
@@ -66,28 +66,28 @@ def test_what_a_field_says_counts() -> None:
 @pytest.mark.parametrize("above", ABOVE)
 @pytest.mark.parametrize("sign", ["> ", ""])
 def test_what_was_quoted_below_is_left_out(above: str, sign: str) -> None:
-    quoted = "\n".join(sign + line for line in ASKED.split("? "))
-    found = clean(f"{ANSWER}\n\n{ABOVE[above]}{quoted}\n")
-    assert (found.text, found.counted) == (ANSWER, ("W_QUOTED_REPLY",))
+    quoted = "\n".join(sign + line for line in QUESTION.split("? "))
+    result = clean(f"{ANSWER}\n\n{ABOVE[above]}{quoted}\n")
+    assert (result.text, result.counted) == (ANSWER, ("W_QUOTED_REPLY",))
 
 
 @pytest.mark.parametrize(
     "above", [name for name in ABOVE if "outlook" not in name and name[:2] not in ("or", "ur", "ze")]
 )
 def test_an_answer_below_a_quotation_stays(above: str) -> None:
-    found = clean(f"{ABOVE[above]}> {ASKED}\n> Anna\n\n{ANSWER}")
-    assert (found.text, found.counted) == (ANSWER, ("W_QUOTED_REPLY",))
+    result = clean(f"{ABOVE[above]}> {QUESTION}\n> Anna\n\n{ANSWER}")
+    assert (result.text, result.counted) == (ANSWER, ("W_QUOTED_REPLY",))
 
 
 def test_an_answer_below_words_that_were_heard_stays() -> None:
-    assert clean(f"{ABOVE['german']}{ASKED}\n\n{ANSWER}", ASKED).text == ANSWER
-    unheard = f"{ABOVE['german']}{ASKED}\n\n{ANSWER}"
+    assert clean(f"{ABOVE['german']}{QUESTION}\n\n{ANSWER}", QUESTION).text == ANSWER
+    unheard = f"{ABOVE['german']}{QUESTION}\n\n{ANSWER}"
     assert clean(unheard).text == unheard  # nobody can say where the answer begins
 
 
 def test_answers_between_quoted_lines_stay() -> None:
     text = "Hi,\n> Where is my refund?\nIt is on its way.\n> I wait since March, you idiots.\nSorry."
-    assert clean(text, ASKED).text == "Hi,\nIt is on its way.\nSorry."
+    assert clean(text, QUESTION).text == "Hi,\nIt is on its way.\nSorry."
     assert clean(text).text == text  # one line alone may be anything
 
 
@@ -98,8 +98,8 @@ def test_own_words_stay(text: str) -> None:
 
 @pytest.mark.parametrize("below", CASES["below"].values(), ids=list(CASES["below"]))
 def test_what_stands_below_a_message_is_left_out(below: str) -> None:
-    found = clean(ANSWER + below)
-    assert (found.text, found.counted) == (ANSWER, ("W_SIGNATURE",))
+    result = clean(ANSWER + below)
+    assert (result.text, result.counted) == (ANSWER, ("W_SIGNATURE",))
 
 
 def test_the_chrome_of_a_template_is_left_out() -> None:
@@ -116,9 +116,9 @@ def test_everything_at_once_and_the_marks_of_html() -> None:
         '<blockquote class="gmail_quote"><div>where is it, idiots<br>Anna</div></blockquote>'
         "<div>And the voucher, too.</div></div>"
     )
-    found = clean(mail)
-    assert found.text == "Done, Anna.\nAnd the voucher, too."
-    assert found.counted == ("W_HTML", "W_QUOTED_REPLY", "W_SIGNATURE")
+    result = clean(mail)
+    assert result.text == "Done, Anna.\nAnd the voucher, too."
+    assert result.counted == ("W_HTML", "W_QUOTED_REPLY", "W_SIGNATURE")
     rule = "<p>Our rule:</p><blockquote>Returns within 30 days.</blockquote><p>So no.</p>"
     assert clean(rule).text == "Our rule:\nReturns within 30 days.\nSo no."
     assert clean(rule, "what of your returns within 30 days.").text == "Our rule:\nSo no."
@@ -167,16 +167,16 @@ def test_what_is_kept_of_any_mail_are_its_own_lines(lines: list[str]) -> None:
     """Each character kept is that of the log; nothing is invented, and cleaning leaves something of what said
     something."""
     text = "\n".join(lines)
-    found = clean_texts([text], [False], MOST)[0]
-    for place, char in enumerate(found.text):
-        start, end = to_original(found.edits, place, place + 1)
+    result = clean_texts([text], [False], MOST)[0]
+    for place, char in enumerate(result.text):
+        start, end = to_original(result.edits, place, place + 1)
         assert text[start:end] == char
-    assert bool(found.text.strip()) == bool(text.strip())
-    assert set(found.text.split("\n")) <= {*lines, *map(str.rstrip, lines), ""}  # blanks at the end go
-    assert bool(found.counted) == bool(found.edits)
+    assert bool(result.text.strip()) == bool(text.strip())
+    assert set(result.text.split("\n")) <= {*lines, *map(str.rstrip, lines), ""}  # blanks at the end go
+    assert bool(result.counted) == bool(result.edits)
 
 
-MAIL = f"<div>{ANSWER.replace(chr(10), '<br>')}</div><blockquote type='cite'>{ASKED}</blockquote>"
+MAIL = f"<div>{ANSWER.replace(chr(10), '<br>')}</div><blockquote type='cite'>{QUESTION}</blockquote>"
 TEXTS = [("customer", "Where &amp; when?"), ("agent", MAIL), ("agent", "Is there more?")]
 
 
@@ -243,13 +243,13 @@ def verdict(turn: int, start: int, end: int, quote: str) -> Verdict:
 def test_a_verdict_of_a_log_is_placed_in_its_dialogue(tmp_path: Path) -> None:
     dialogue, _ = loaded(as_csv(tmp_path))
     at = MAIL.index("refund")
-    (found,) = verdict(1, at, at + 6, "refund").placed_in(dialogue).findings
-    assert dialogue.turns[1].text[found.start : found.end] == "refund"
+    (result,) = verdict(1, at, at + 6, "refund").placed_in(dialogue).findings
+    assert dialogue.turns[1].text[result.start : result.end] == "refund"
     other = verdict(2, 3, 8, "there")
     assert other.placed_in(dialogue) is other
     at = MAIL.index("idiots")  # in what was left out: a verdict of an earlier version, or with --no-strip
-    (found,) = verdict(1, at, at + 6, "idiots").placed_in(dialogue).findings
-    assert 0 <= found.start < found.end <= len(dialogue.turns[1].text)
+    (result,) = verdict(1, at, at + 6, "idiots").placed_in(dialogue).findings
+    assert 0 <= result.start < result.end <= len(dialogue.turns[1].text)
 
 
 def test_edits_are_kept_in_records_and_only_where_there_are_some(tmp_path: Path) -> None:
@@ -281,10 +281,10 @@ def test_mail_is_read_in_linear_time(pump: str, head: str) -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("program", CASES["answers"]["mails"])
-def test_the_customers_words_in_an_answer_are_not_the_agents(program: str, known: bool) -> None:
+def test_the_customers_words_in_an_answer_are_not_the_agents(program: str, has_earlier: bool) -> None:
     answers = CASES["answers"]
     mail = answers["mails"][program].format(**answers)
-    earlier = answers["theirs"] if known else "Hello, I have a question."
+    earlier = answers["theirs"] if has_earlier else "Hello, I have a question."
     result = clean_texts([earlier, mail], [None, "<" in mail or None], MOST)[1]
     assert result.text == answers["own"]
     assert "W_QUOTED_REPLY" in result.counted

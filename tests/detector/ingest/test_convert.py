@@ -32,14 +32,14 @@ def load(path: Path) -> list[Dialogue]:
 
 letters = st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp", "Co", "Cn"], max_codepoint=0x2FFF)
 texts = st.text(letters, min_size=1, max_size=12).filter(str.strip)
-said = st.one_of(
+spoken = st.one_of(
     texts,
     st.sampled_from(
         ["a\nb", 'say "hi", ok; | \t x', "=1+1", "<p>a</p>", "> quoted", "", "a\r\nb", "-- \nAnn"]
     ),
 )
 turns = st.lists(
-    st.tuples(st.sampled_from(["customer", "agent", "bot", "system"]), said, st.booleans(), st.none() | texts), min_size=1, max_size=5
+    st.tuples(st.sampled_from(["customer", "agent", "bot", "system"]), spoken, st.booleans(), st.none() | texts), min_size=1, max_size=5
 ).filter(lambda some: any(role != "system" for role, *_ in some) and any(text.strip() for _, text, *_ in some))  # fmt: skip
 
 

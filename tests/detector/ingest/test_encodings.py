@@ -59,11 +59,11 @@ def test_a_log_in_another_encoding_is_read_and_told(
     loaded, rejects, counts = load(path, ReadConfig())
     assert not rejects
     assert [[turn.text for turn in one.dialogue.turns] for one in loaded] == [texts] * 6
-    told = counts.facts[str(path)]
+    facts = counts.facts[str(path)]
     mark = "" if encoding.startswith("utf") else " (guessed)"
-    assert told == ([] if encoding.startswith("utf-8") else [f"encoding {encoding}{mark}"])
-    named = load(path, ReadConfig(encoding=encoding))[0]
-    assert [one.dialogue for one in named] == [one.dialogue for one in loaded]
+    assert facts == ([] if encoding.startswith("utf-8") else [f"encoding {encoding}{mark}"])
+    explicit = load(path, ReadConfig(encoding=encoding))[0]
+    assert [one.dialogue for one in explicit] == [one.dialogue for one in loaded]
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_no_bytes_break_the_decoding(tmp_path: Path, data: bytes, encoding: str)
 
 @pytest.mark.parametrize(("delimiter", "told"), [(";", "';'"), ("\t", "tab"), ("|", "'|'"), (",", None)])
 def test_the_delimiter_that_gives_the_columns_is_taken(
-    tmp_path: Path, delimiter: str, told: str | None
+    tmp_path: Path, delimiter: str, expected: str | None
 ) -> None:
     path = tmp_path / "log.csv"
     path.write_text(table(["a, b", "c; d", 'e "f"', "g\th", "i | j"], delimiter=delimiter))
     loaded, _, counts = load(path)
     assert [turn.text for turn in loaded[0].dialogue.turns] == ["a, b", "c; d", 'e "f"', "g\th", "i | j"]
-    assert counts.facts[str(path)] == ([f"delimiter {told}"] if told else [])
+    assert counts.facts[str(path)] == ([f"delimiter {expected}"] if expected else [])
     with pytest.raises(InputRefused, match="the delimiter is not '/'; try --delimiter"):
         inspect(open_logs([str(path)])[0], ReadConfig(delimiter="/"))
 

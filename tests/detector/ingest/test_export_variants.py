@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import reading
 import yaml
-from tool_exports import ANSWERED, EPOCHS, HELLO, NOTE, QUESTION, TIMES
+from tool_exports import ANSWER, EPOCHS, HELLO, NOTE, QUESTION, TIMES
 
 from dialint.detector.ingest.preview import preview
 from dialint.detector.ingest.read import Counts, ReadConfig, open_logs
 
-SAID = [("customer", QUESTION), ("agent", ANSWERED)]
-NAMED = ("Ann=customer", "Leo=agent")
+EXPECTED = [("customer", QUESTION), ("agent", ANSWER)]
+ROLES = ("Ann=customer", "Leo=agent")
 
 
 def turns_of(path: Path, *options: str) -> tuple[list[list[tuple[str, str]]], Counts]:
@@ -54,10 +54,10 @@ def test_exports_that_differ_from_their_examples(name: str) -> None:
 )  # fmt: skip
 def test_whatsapp_in_its_styles_and_locales(head: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    texts = [f"Ann: {QUESTION}", 'Ann changed the subject to "Lamps: new"', f"~\u202fLeo: {ANSWERED}"]
+    texts = [f"Ann: {QUESTION}", 'Ann changed the subject to "Lamps: new"', f"~\u202fLeo: {ANSWER}"]
     path.write_text("\ufeff" + "\r\n".join(head.format(at) + text for at, text in enumerate(texts)))
-    (dialogue,), _, _ = reading.dialogues(path, ReadConfig(role=NAMED))
-    assert [(turn.role, turn.text) for turn in dialogue.turns] == SAID
+    (dialogue,), _, _ = reading.dialogues(path, ReadConfig(role=ROLES))
+    assert [(turn.role, turn.text) for turn in dialogue.turns] == EXPECTED
     times = [turn.at and turn.at.isoformat()[:16] for turn in dialogue.turns]
     assert times == ["2025-12-31T23:50", "2025-12-31T23:52"]
 
@@ -67,8 +67,8 @@ def test_whatsapp_in_its_styles_and_locales(head: str, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_pasted_head_of_another_style_is_text(forged: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    path.write_text(f"12/31/25, 11:58 PM - Ann: {QUESTION}\n{forged}\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n")
-    assert turns_of(path, *NAMED)[0] == [[("customer", f"{QUESTION}\n{forged}"), ("agent", ANSWERED)]]
+    path.write_text(f"12/31/25, 11:58 PM - Ann: {QUESTION}\n{forged}\n12/31/25, 11:59 PM - Leo: {ANSWER}\n")
+    assert turns_of(path, *ROLES)[0] == [[("customer", f"{QUESTION}\n{forged}"), ("agent", ANSWER)]]
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_comments_of_front_are_internal_notes(kind: dict[str, Any], tmp_path: Pa
     del comment["is_inbound"]
     path = tmp_path / "log.json"
     path.write_text(
-        json.dumps({"_results": [_front(False, ANSWERED, 2), comment | kind, _front(True, QUESTION, 0)]})
+        json.dumps({"_results": [_front(False, ANSWER, 2), comment | kind, _front(True, QUESTION, 0)]})
     )
     dialogues, counts = turns_of(path)
-    assert (dialogues, counts.warnings["W_INTERNAL_NOTE"]) == ([SAID], 1)
+    assert (dialogues, counts.warnings["W_INTERNAL_NOTE"]) == ([EXPECTED], 1)
 
 
-@pytest.mark.parametrize("words", [{}, {"message.content": ""}, {"message.content": ANSWERED}])
+@pytest.mark.parametrize("words", [{}, {"message.content": ""}, {"message.content": ANSWER}])
 @pytest.mark.parametrize("keys", ["tool_call.function.name", "tool_call", "tool_call.function"])
 def test_calls_of_phoenix_with_dotted_keys(words: dict[str, str], keys: str, tmp_path: Path) -> None:
     function = {"name": "track", "arguments": '{"lamp": 20}'}
@@ -116,10 +116,10 @@ def test_calls_of_phoenix_with_dotted_keys(words: dict[str, str], keys: str, tmp
 )  # fmt: skip
 def test_what_whatsapp_writes_in_place_of_a_message_is_counted(notice: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    lines = [f"Ann: {QUESTION}", f"Ann: {notice}", f"Leo: {ANSWERED}"]
+    lines = [f"Ann: {QUESTION}", f"Ann: {notice}", f"Leo: {ANSWER}"]
     path.write_text("".join(f"12/31/25, 11:5{at} PM - {line}\n" for at, line in enumerate(lines)))
-    dialogues, counts = turns_of(path, *NAMED)
-    assert (dialogues, counts.warnings["W_EVENT_SKIPPED"]) == ([SAID], 1)
+    dialogues, counts = turns_of(path, *ROLES)
+    assert (dialogues, counts.warnings["W_EVENT_SKIPPED"]) == ([EXPECTED], 1)
 
 
 @pytest.mark.parametrize(
@@ -132,16 +132,16 @@ def test_what_whatsapp_writes_in_place_of_a_message_is_counted(notice: str, tmp_
 )
 def test_marks_of_edited_messages_are_no_words(mark: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    path.write_text(f"12/31/25, 11:50 PM - Ann: {QUESTION}{mark}\n12/31/25, 11:51 PM - Leo: {ANSWERED} <b>\n")
-    assert turns_of(path, *NAMED)[0] == [[SAID[0], ("agent", f"{ANSWERED} <b>")]]
+    path.write_text(f"12/31/25, 11:50 PM - Ann: {QUESTION}{mark}\n12/31/25, 11:51 PM - Leo: {ANSWER} <b>\n")
+    assert turns_of(path, *ROLES)[0] == [[EXPECTED[0], ("agent", f"{ANSWER} <b>")]]
 
 
 def test_a_time_that_falls_in_a_chat_may_be_pasted_text(tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
     path.write_text(
-        f"12/31/25, 11:58 PM - Ann: {QUESTION}\n12/30/25, 9:00 AM - Leo: You fool.\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n"
+        f"12/31/25, 11:58 PM - Ann: {QUESTION}\n12/30/25, 9:00 AM - Leo: You fool.\n12/31/25, 11:59 PM - Leo: {ANSWER}\n"
     )
-    _, (one,), _ = reading.load(path, ReadConfig(role=NAMED, max_bad=1.0))
+    _, (one,), _ = reading.load(path, ReadConfig(role=ROLES, max_bad=1.0))
     assert one.code == "E_TIME"
     assert "--sort-turns" not in one.expected
     assert "line 2" in one.found
@@ -149,7 +149,7 @@ def test_a_time_that_falls_in_a_chat_may_be_pasted_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [".srt", ".vtt", ".txt"])
 def test_speakers_in_brackets(ending: str, tmp_path: Path) -> None:
-    lines = [f"[SPEAKER_00]: {HELLO}", f"[SPEAKER_01]: {QUESTION}", f"[SPEAKER_00]: {ANSWERED}"]
+    lines = [f"[SPEAKER_00]: {HELLO}", f"[SPEAKER_01]: {QUESTION}", f"[SPEAKER_00]: {ANSWER}"]
     if ending != ".txt":
         lines = [f"{at}\n00:00:0{at},000 --> 00:00:0{at},900\n{line}\n" for at, line in enumerate(lines, 1)]
     text = "\n".join(lines)
@@ -161,23 +161,23 @@ def test_speakers_in_brackets(ending: str, tmp_path: Path) -> None:
 
 def test_preview_takes_no_recipient_for_the_speaker_and_no_number_for_a_field(tmp_path: Path) -> None:
     sent = [{"thread": "t", "sentAt": TIMES[at], "from": {"id": who}, "to": {"role": other}, "words": text}
-            for at, (who, other, text) in enumerate([("u", "bot", QUESTION), ("b", "user", ANSWERED)] * 2)]  # fmt: skip
+            for at, (who, other, text) in enumerate([("u", "bot", QUESTION), ("b", "user", ANSWER)] * 2)]  # fmt: skip
     articles = {str(at): {"ticket_id": 3, "sender": who, "body": text, "created_at": TIMES[at]}
-                for at, (who, text) in enumerate([("Customer", QUESTION), ("Agent", ANSWERED)])}  # fmt: skip
+                for at, (who, text) in enumerate([("Customer", QUESTION), ("Agent", ANSWER)])}  # fmt: skip
     for value in (sent, {"id": 3, "assets": {"TicketArticle": articles}}):
         path = tmp_path / "log.json"
         path.write_text(json.dumps(value))
-        shown = preview(open_logs([str(path)])[0], ReadConfig(), 10)
-        assert shown.fields.get("role") not in ("to.role", "assets.TicketArticle.0.sender")
-        assert shown.refused is not None or shown.problems
+        result = preview(open_logs([str(path)])[0], ReadConfig(), 10)
+        assert result.fields.get("role") not in ("to.role", "assets.TicketArticle.0.sender")
+        assert result.refused is not None or result.problems
 
 
 @pytest.mark.parametrize("role", [{}, {"is_inbound": None}, {"is_inbound": ""}])
 def test_a_message_that_names_nobody_says_what_to_type(role: dict[str, Any], tmp_path: Path) -> None:
-    message = {key: value for key, value in _front(False, ANSWERED, 2).items() if key != "is_inbound"}
+    message = {key: value for key, value in _front(False, ANSWER, 2).items() if key != "is_inbound"}
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"_results": [message | role, _front(True, QUESTION, 0)]}))
     _, (one,), _ = reading.load(path)
     assert (one.code, one.found) == ("E_ROLE", "blank")
     assert "--role blank=agent" in one.expected
-    assert turns_of(path, "blank=agent")[0] == [SAID]
+    assert turns_of(path, "blank=agent")[0] == [EXPECTED]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from linear_time import growth
 from reading import load
-from tool_exports import ANSWERED, ASKED, EXPORTS, FOLDER, HELLO, THANKED, Export
+from tool_exports import ANSWER, EXPORTS, FOLDER, HELLO, QUESTION, THANKS, Export
 
 from dialint.detector.ingest.preview import preview
 from dialint.detector.ingest.read import ReadConfig, open_logs
@@ -31,8 +31,8 @@ def test_exports_are_read_as_they_come(export: Export) -> None:
     assert [reject.as_json() for reject in rejects] == []
     dialogue = loaded[-1].dialogue
     greeting = [("agent", HELLO)] if export.greeted else []
-    said = [(turn.role, turn.text.strip()) for turn in dialogue.turns if turn.text and turn.role != "tool"]
-    assert said == [*greeting, ("customer", ASKED), (export.agent, ANSWERED), ("customer", THANKED)]
+    turns = [(turn.role, turn.text.strip()) for turn in dialogue.turns if turn.text and turn.role != "tool"]
+    assert turns == [*greeting, ("customer", QUESTION), (export.agent, ANSWER), ("customer", THANKS)]
     if export.id is not None:
         assert dialogue.id == export.id
     assert {call.name for turn in dialogue.turns for call in turn.tool_calls} == set(export.calls)
@@ -40,9 +40,9 @@ def test_exports_are_read_as_they_come(export: Export) -> None:
     assert all(time is not None and time.date().isoformat() == "2026-03-02" for time in times) == export.timed
     assert counts.warnings["W_INTERNAL_NOTE"] == export.notes
     assert counts.warnings["W_EVENT_SKIPPED"] == export.events
-    shown = preview(open_logs([str(export.path)])[0], config, 10)
-    assert shown.is_readable
-    assert export.format in shown.format
+    result = preview(open_logs([str(export.path)])[0], config, 10)
+    assert result.is_readable
+    assert export.format in result.format
 
 
 def test_every_mapping_has_an_example_and_recognises_nothing_else() -> None:
@@ -83,14 +83,14 @@ def test_whatsapp_asks_for_the_order_of_day_and_month(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("turns", "options", "roles"),
     [
-        ([("A", HELLO), ("B", ASKED)], (), ["agent", "customer"]),
-        ([("A", ASKED), ("B", HELLO)], (), ["customer", "agent"]),
-        ([("A", ASKED), ("B", ANSWERED)], ("B=agent",), ["customer", "agent"]),
-        ([("A", ASKED), ("B", ANSWERED)], ("A=customer",), ["customer", "agent"]),
-        ([("Ann", ASKED), ("Leo (Support)", ANSWERED)], (), ["customer", "agent"]),
-        ([("A", ASKED), ("B", ANSWERED)], (), None),
+        ([("A", HELLO), ("B", QUESTION)], (), ["agent", "customer"]),
+        ([("A", QUESTION), ("B", HELLO)], (), ["customer", "agent"]),
+        ([("A", QUESTION), ("B", ANSWER)], ("B=agent",), ["customer", "agent"]),
+        ([("A", QUESTION), ("B", ANSWER)], ("A=customer",), ["customer", "agent"]),
+        ([("Ann", QUESTION), ("Leo (Support)", ANSWER)], (), ["customer", "agent"]),
+        ([("A", QUESTION), ("B", ANSWER)], (), None),
         ([("A", HELLO), ("B", HELLO)], (), None),
-        ([("A", HELLO), ("B", ASKED), ("C", ANSWERED)], (), None),
+        ([("A", HELLO), ("B", QUESTION), ("C", ANSWER)], (), None),
     ],
 )
 def test_speakers_get_their_roles_by_option_name_or_greeting(

@@ -18,12 +18,12 @@ from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, ins
 from dialint.detector.records import ToolCall
 from dialint.detector.tool_use import tool_uses
 
-Said = list[tuple[str, Any]]
-Log = list[tuple[str, Said]]
+RoleTexts = list[tuple[str, Any]]
+Log = list[tuple[str, RoleTexts]]
 TIME = "2026-03-02T09:14:05Z"
 
 
-def said(item: Loaded) -> Said:
+def role_texts(item: Loaded) -> RoleTexts:
     return [(turn.role, turn.text) for turn in item.dialogue.turns]
 
 
@@ -110,7 +110,7 @@ def test_format_is_recognised_by_content(tmp_path: Path, format: str, ending: bo
     assert [item.dialogue.id for item in loaded] == ["A1", "A2"]
     spoken = {"agent": "bot"} if format == "sharegpt" else {}
     expected = [[(spoken.get(role, role), text) for role, text in turns] for turns in (FIRST, SECOND)]
-    assert [said(item) for item in loaded] == expected
+    assert [role_texts(item) for item in loaded] == expected
     assert [[turn.index for turn in item.dialogue.turns] for item in loaded] == [[0, 1], [0, 1]]
 
 
@@ -124,8 +124,8 @@ def test_document_cut_off_keeps_what_came_before(tmp_path: Path, format: str) ->
     path = write(tmp_path, format, GOOD, data[: data.rindex(b"Hello") + 2])
     loaded, rejects, _ = load(path, ROLES)
     assert [reject.code for reject in rejects] == ["E_TRUNCATED"]
-    kept = [] if format in PER_DOCUMENT else ["A1", "A2"]
-    assert [item.dialogue.id for item in loaded] == kept
+    expected = [] if format in PER_DOCUMENT else ["A1", "A2"]
+    assert [item.dialogue.id for item in loaded] == expected
 
 
 @pytest.mark.parametrize("format", [name for name, (ending, _) in WRITERS.items() if ending == ".json"])
@@ -165,10 +165,10 @@ def test_documents_that_must_be_held_whole_have_a_limit(tmp_path: Path, format: 
 
 
 def records(
-    tmp_path: Path, *found: Any, name: str = "log.jsonl", config: ReadConfig = ANY_SHARE
+    tmp_path: Path, *items: Any, name: str = "log.jsonl", config: ReadConfig = ANY_SHARE
 ) -> list[Loaded]:
     path = tmp_path / name
-    path.write_bytes(lines(list(found)))
+    path.write_bytes(lines(list(items)))
     loaded, rejects, _ = load(path, config)
     assert not rejects
     return loaded
@@ -185,12 +185,12 @@ def test_openai_parts_tools_and_ids(tmp_path: Path) -> None:
     ]}  # fmt: skip
     preference = {"input": {"messages": chat["messages"][:2]}, "preferred_output": chat["messages"][4:]}
     loaded = records(tmp_path, chat, preference)
-    assert said(loaded[0]) == [
+    assert role_texts(loaded[0]) == [
         ("system", "Shop support."), ("customer", "Where"), ("bot", ""), ("tool", "left"), ("bot", "It left."),
     ]  # fmt: skip
     (use,) = tool_uses(loaded[0].dialogue)
     assert (use.call, use.result) == (ToolCall(name="track", arguments={"n": 4471}, id="c1"), "left")
-    assert said(loaded[1]) == [("system", "Shop support."), ("customer", "Where"), ("bot", "It left.")]
+    assert role_texts(loaded[1]) == [("system", "Shop support."), ("customer", "Where"), ("bot", "It left.")]
     assert [item.dialogue.id for item in loaded] == ["log.jsonl:1", "log.jsonl:2"]
 
 
@@ -246,7 +246,7 @@ def test_agents_that_think_aloud_are_read_as_the_customer_saw_them(tmp_path: Pat
     expected = [
         (agent if role == "bot" else role, text if seen is None else seen) for _, text, role, seen in thoughts
     ]
-    assert said(loaded[0]) == expected
+    assert role_texts(loaded[0]) == expected
     turns = loaded[0].dialogue.turns
     assert turns[1].tool_calls == (ToolCall(name="track", arguments={"n": 4471}),)
     assert not any(turn.tool_calls for turn in turns[2:])
@@ -277,7 +277,7 @@ def test_csv_columns_roles_privacy_and_times(tmp_path: Path) -> None:
         "d1,operator,note,Mon 02 Mar 2026 09:15:00 +0000,true,leo\n",
     )
     assert not rejects
-    assert said(loaded[0]) == [
+    assert role_texts(loaded[0]) == [
         ("customer", '=1+1, "quoted"\nsecond line'), ("agent", "+49 is ours"), ("agent", "note"),
     ]  # fmt: skip
     assert loaded[0].dialogue.turns[1].author == "leo"
@@ -286,7 +286,7 @@ def test_csv_columns_roles_privacy_and_times(tmp_path: Path) -> None:
     assert [reject.code for reject in rejects] == ["E_ROLE"]
     loaded, _, _ = table(tmp_path, "id_x,who,what\nd1,leo,hi\n", ReadConfig(
         max_bad=1.0, column=("id=id_x", "role=who", "text=what"), role=("leo=agent",)))  # fmt: skip
-    assert said(loaded[0]) == [("agent", "hi")]
+    assert role_texts(loaded[0]) == [("agent", "hi")]
 
 
 ROWS_OF_SIDES = """ticket_id,role,text,agent_name,team,channel,lang
@@ -319,7 +319,7 @@ def test_agent_team_and_channel_are_those_of_the_agents_rows(
 
 def test_of_csv_columns_with_one_name_the_first_counts(tmp_path: Path) -> None:
     loaded, rejects, _ = table(tmp_path, "case_id,role,text,text,,\nd1,user,hi,no,,\nd1,agent,ok,no,,\n")
-    assert (rejects, said(loaded[0])) == ([], [("customer", "hi"), ("agent", "ok")])
+    assert (rejects, role_texts(loaded[0])) == ([], [("customer", "hi"), ("agent", "ok")])
 
 
 def test_csv_dialogues_may_be_interleaved(tmp_path: Path) -> None:
@@ -381,7 +381,7 @@ NESTED = [
 def test_parquet_of_dialogues(tmp_path: Path) -> None:
     loaded, rejects, _ = load(parquet(tmp_path, NESTED, compression="zstd"))
     assert not rejects
-    assert [said(item) for item in loaded] == [FIRST, SECOND]
+    assert [role_texts(item) for item in loaded] == [FIRST, SECOND]
     first = loaded[0].dialogue
     assert (first.id, first.language, first.metadata) == ("A1", "en", {"source": "made", "split": "train"})
     assert [item.line for item in loaded] == [1, 2]
@@ -405,7 +405,7 @@ def test_parquet_of_messages(tmp_path: Path) -> None:
     ]
     loaded, rejects, _ = load(parquet(tmp_path, rows))
     assert not rejects
-    assert [(item.dialogue.id, said(item)) for item in loaded] == GOOD
+    assert [(item.dialogue.id, role_texts(item)) for item in loaded] == GOOD
 
 
 @pytest.mark.parametrize(

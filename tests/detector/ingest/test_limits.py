@@ -31,8 +31,8 @@ TIMEOUT_S = 120  # a backstop: what is measured is memory
 
 def noise(n: int, size: int) -> list[str]:
     """`n` texts that cannot be compressed, so that the file may expand to more."""
-    chance = np.random.default_rng(5)
-    return [chance.bytes(size // 2).hex() for _ in range(n)]
+    rng = np.random.default_rng(5)
+    return [rng.bytes(size // 2).hex() for _ in range(n)]
 
 
 def messages(n: int, text: pa.Array) -> pa.Table:

@@ -14,7 +14,7 @@ import pytest
 import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import said
+from reading import role_texts
 
 from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.mapping import MEANINGS, load_mapping
@@ -87,7 +87,7 @@ def test_an_odd_nested_log_is_read_by_its_mapping(tmp_path: Path, name: str) -> 
     assert not rejects
     first = dialogues[0]
     assert [one.id for one in dialogues] == ["4000", "4001", "4002"]
-    assert said(first) == [("customer", "Wo bleibt mein Paket?"), ("agent", "Ich prüfe das.")]
+    assert role_texts(first) == [("customer", "Wo bleibt mein Paket?"), ("agent", "Ich prüfe das.")]
     assert (first.agent, first.team, first.channel, first.language) == ("leo", "Versand", "chat", "de")
     assert first.turns[1].at == datetime(2025, 11, 24, 14, 12, tzinfo=UTC)
     assert first.turns[0].author == "nK"
@@ -103,7 +103,7 @@ def test_a_list_of_dialogues_in_a_member_is_read_one_by_one(tmp_path: Path) -> N
     small = ReadConfig(mapping=mapping(tmp_path, text), max_document_bytes=10)  # it is not read as a whole
     dialogues, rejects, _ = reading.dialogues(path, small)
     assert ([one.id for one in dialogues], rejects) == ([f"d{n}" for n in range(9)], [])
-    assert said(dialogues[8]) == [("customer", "Hallo"), ("agent", "Guten Tag")]
+    assert role_texts(dialogues[8]) == [("customer", "Hallo"), ("agent", "Guten Tag")]
 
 
 FLAT = "fields: {id: conv, role: who, text: msg.body, order: no, team: 'meta.team'}\nroles: {'*': agent, Ann: customer}\n"
@@ -121,7 +121,7 @@ def test_one_message_a_record_in_any_order_is_brought_together_and_put_in_order(
     assert not rejects
     assert {one.id for one in dialogues} == {"0", "1", "2", "3"}
     first = next(one for one in dialogues if one.id == "1")
-    assert said(first) == [("customer", "t1"), ("agent", "t5"), ("customer", "t9"), ("agent", "t13")]
+    assert role_texts(first) == [("customer", "t1"), ("agent", "t5"), ("customer", "t9"), ("agent", "t13")]
     assert first.team == "north"
 
 
@@ -131,7 +131,7 @@ def test_rows_inside_a_member_that_name_their_dialogue(tmp_path: Path) -> None:
     path.write_text(json.dumps({"data": {"rows": rows}}))
     text = "fields: {id: 'data.rows[].c', role: 'data.rows[].r', text: 'data.rows[].t'}\n"
     dialogues, _, _ = reading.dialogues(path, ReadConfig(mapping=mapping(tmp_path, text)))
-    assert [said(one) for one in dialogues] == [
+    assert [role_texts(one) for one in dialogues] == [
         [("customer", f"x{n}"), ("agent", f"x{n + 3}")] for n in range(3)
     ]
 
@@ -147,7 +147,7 @@ def test_a_german_table_needs_no_mapping_and_an_odd_one_takes_it(tmp_path: Path)
     path.write_text(out.getvalue(), encoding="cp1252")
     config = ReadConfig(encoding="cp1252")
     (dialogue,), _, _ = reading.dialogues(path, config)
-    assert said(dialogue) == [("customer", "Wo ist es?"), ("agent", "Ich prüfe, einen Moment.")]
+    assert role_texts(dialogue) == [("customer", "Wo ist es?"), ("agent", "Ich prüfe, einen Moment.")]
     assert dialogue.turns[1].at == datetime(2025, 11, 24, 15, 19)
     path.write_text(
         out.getvalue().replace("Rolle", "Wer spricht?").replace("Kunde", "Anfragende Person"),
@@ -158,7 +158,7 @@ def test_a_german_table_needs_no_mapping_and_an_odd_one_takes_it(tmp_path: Path)
         "roles: {Anfragende Person: customer}\nencoding: cp1252\ndelimiter: ;\n"
     )
     (other,), _, _ = reading.dialogues(path, ReadConfig(mapping=mapping(tmp_path, text)))
-    assert said(other) == said(dialogue)
+    assert role_texts(other) == role_texts(dialogue)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_tab_separated_tables_with_english_and_spanish_headers(tmp_path: Path, h
     ]
     path.write_text("\n".join("\t".join(line) for line in lines))
     (dialogue,), _, counts = reading.dialogues(path, ReadConfig())
-    assert said(dialogue) == [("customer", "¿Dónde está?"), ("agent", "Un momento.")]
+    assert role_texts(dialogue) == [("customer", "¿Dónde está?"), ("agent", "Un momento.")]
     assert (dialogue.agent, dialogue.team) == ("Leo", "Norte")
     assert counts.facts[str(path)] == ["delimiter tab", "dates day-first"]
 

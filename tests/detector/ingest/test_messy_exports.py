@@ -51,8 +51,8 @@ def test_agents_are_left_with_their_own_words(name: str) -> None:
     for dialogue in dialogues:
         for turn in dialogue.turns:
             if turn.role in JUDGED_ROLES:
-                found = [words for words in OURS if words in turn.text]
-                assert found == [SPOKEN_OF[key] for key in [(dialogue.id, turn.index)] if key in SPOKEN_OF]
+                matches = [words for words in OURS if words in turn.text]
+                assert matches == [SPOKEN_OF[key] for key in [(dialogue.id, turn.index)] if key in SPOKEN_OF]
                 assert len(turn.text) > 20
         slots |= {(name, dialogue.id, hit.turn, "M2") for hit in unfilled_placeholder(dialogue)}
     # slots in words that the check does not know are found by the scanner
@@ -80,7 +80,7 @@ def test_the_errors_that_agents_make_are_found_and_few_others() -> None:
     of the scanner where an agent explains a tag."""
     detector = load_detector(DetectorConfig(threads=1))
     verdicts = [(name, verdict) for name in FILES for verdict in detector.verdicts(loaded(name)[0])]
-    found, suggested = (
+    findings, suggestions = (
         {
             (name, verdict.dialogue_id, each.turn, each.code)
             for name, verdict in verdicts
@@ -88,6 +88,6 @@ def test_the_errors_that_agents_make_are_found_and_few_others() -> None:
         }
         for kind in ("findings", "suggestions")
     )
-    assert {error[3] for error in ERRORS - found} <= {"T1"}
-    assert found | suggested >= ERRORS
-    assert len(found - ERRORS) <= 4
+    assert {error[3] for error in ERRORS - findings} <= {"T1"}
+    assert findings | suggestions >= ERRORS
+    assert len(findings - ERRORS) <= 4

@@ -57,8 +57,10 @@ def written(folder: Path, kind: str, column: str, values: list[Any]) -> Path:
         ("message_type", "whisper", "reply"),
     ],
 )  # fmt: skip
-def test_truth_words_of_many_languages(tmp_path: Path, kind: str, column: str, note: str, shown: str) -> None:
-    good, rejects, counts = load(written(tmp_path, kind, column, [shown, note, shown]))
+def test_truth_words_of_many_languages(
+    tmp_path: Path, kind: str, column: str, note: str, public_word: str
+) -> None:
+    good, rejects, counts = load(written(tmp_path, kind, column, [public_word, note, public_word]))
     assert (good, rejects) == ([[(0, "Where is it?"), (2, "On its way.")]], [])
     assert counts.warnings == {"W_INTERNAL_NOTE": 1}
 
@@ -71,9 +73,9 @@ def test_truth_words_of_many_languages(tmp_path: Path, kind: str, column: str, n
      ("entry_class", "whisper", "chat"), ("Art", "Notiz", "Antwort"), ("тип", "заметка", "ответ")],
 )  # fmt: skip
 def test_a_column_of_mixed_words_marks_notes_whatever_its_name(
-    tmp_path: Path, kind: str, column: str, note: str, shown: str
+    tmp_path: Path, kind: str, column: str, note: str, public_word: str
 ) -> None:
-    good, rejects, counts = load(written(tmp_path, kind, column, [shown, note, shown or None]))
+    good, rejects, counts = load(written(tmp_path, kind, column, [public_word, note, public_word or None]))
     assert (good, rejects) == ([[(0, "Where is it?"), (2, "On its way.")]], [])
     assert counts.warnings["W_INTERNAL_NOTE"] == 1
 
@@ -137,8 +139,8 @@ def test_a_mapping_that_passes_over_notes_is_asked_about_them(tmp_path: Path) ->
         load(path, config)
     assert refused.value.code == "E_PRIVACY"
     assert load(*mapped(tmp_path, "type=data[].type"))[0] == [[(0, "Where is it?"), (2, "On its way.")]]
-    shown = load(*mapped(tmp_path, "private=data[].type", "note=public", "text=public"))[0]
-    assert [index for index, _ in shown[0]] == [0, 1, 2]
+    public = load(*mapped(tmp_path, "private=data[].type", "note=public", "text=public"))[0]
+    assert [index for index, _ in public[0]] == [0, 1, 2]
 
 
 def test_a_note_among_canonical_turns_is_no_turn(tmp_path: Path) -> None:
@@ -226,14 +228,14 @@ NOTES = (
     "Nota interna: llama cada día", "Внутренняя заметка: звонит каждый день", "(internal only) no refund",
     "**Interner Kommentar:** ruft an", "  [NOTE INTERNE] il appelle", "Do not send to customer: he lies",
 )  # fmt: skip
-SAID = (
+ANSWERS = (
     "Internal transfers take two days.", "I made a note: you are in.", "[Customer Name], hello",
     "International: 3 days", "[internal", "Note that the internal review is over: it is fine.", "",
     "A note for you: internal parts are sold out.",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", SAID)
+@pytest.mark.parametrize("text", ANSWERS)
 def test_first_words_of_an_answer(text: str) -> None:
     assert not has_note_prefix(text)
 

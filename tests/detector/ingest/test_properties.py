@@ -113,10 +113,10 @@ def test_lines_do_not_depend_on_blocks(data: bytes, cuts: list[int]) -> None:
     expected = bare.split(b"\n")
     if expected[-1] == b"":
         expected.pop()
-    found = [(number, offset, line) for number, offset, line, _ in split_lines(cut_up(), 1000)]
-    assert [line for _, _, line in found] == expected
-    assert [number for number, _, _ in found] == list(range(1, len(expected) + 1))
-    assert all(data[offset : offset + len(line)] == line and offset >= start for _, offset, line in found)
+    results = [(number, offset, line) for number, offset, line, _ in split_lines(cut_up(), 1000)]
+    assert [line for _, _, line in results] == expected
+    assert [number for number, _, _ in results] == list(range(1, len(expected) + 1))
+    assert all(data[offset : offset + len(line)] == line and offset >= start for _, offset, line in results)
 
 
 @QUICK
@@ -127,9 +127,9 @@ def test_lines_do_not_depend_on_blocks(data: bytes, cuts: list[int]) -> None:
 def test_segments_are_the_elements_of_an_array(elements: list[Any], size: int) -> None:
     data = json.dumps(elements).encode()
     blocks = [data[i : i + size] for i in range(0, len(data), size)]
-    found = list(segments(blocks, (), 1000))
-    assert [json.loads(raw) for _, raw in found if isinstance(raw, bytes)] == elements
-    assert all(isinstance(raw, bytes) and data[offset:].startswith(raw) for offset, raw in found)
+    results = list(segments(blocks, (), 1000))
+    assert [json.loads(raw) for _, raw in results if isinstance(raw, bytes)] == elements
+    assert all(isinstance(raw, bytes) and data[offset:].startswith(raw) for offset, raw in results)
 
 
 @QUICK
@@ -143,10 +143,10 @@ def test_preview_of_a_prefix_never_raises(value: Any, length: int) -> None:
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), max_size=80))
 def test_seen_ids_are_remembered_as_a_dictionary_would(dialogues: list[tuple[int, int]]) -> None:
-    known: dict[int, tuple[int, int]] = {}
+    first_seen_at: dict[int, tuple[int, int]] = {}
     with open_spill(SEEN_IDS) as seen:
         for line, (name, text) in enumerate(dialogues):
             turn = Turn(index=0, role="agent", text=str(text))
             first = first_seen(seen, Dialogue(id=str(name), turns=(turn,)), 1, line)
-            expected = known.setdefault(name, (text, line))
+            expected = first_seen_at.setdefault(name, (text, line))
             assert first == (None if expected[1] == line else (expected[0] == text, 1, expected[1]))

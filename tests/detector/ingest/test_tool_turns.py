@@ -18,7 +18,7 @@ from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import tool_uses
 
 AS_IS = ReadConfig(strip=False, max_bad=1.0)
-LOOKED_UP = (
+TOOL_TURNS = (
     Turn(index=0, role="customer", text="Where is 4471?"),
     Turn(
         index=1,
@@ -42,11 +42,11 @@ def load(path: Path, config: ReadConfig = AS_IS) -> tuple[list[Dialogue], list[R
 
 def test_json_lines_hold_the_tool_turns(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    path.write_text(json.dumps(as_record(Dialogue(id="d", turns=LOOKED_UP))))
+    path.write_text(json.dumps(as_record(Dialogue(id="d", turns=TOOL_TURNS))))
     (again,), rejects, counts = load(path)
     assert not rejects
     assert "W_BLANK_TURN" not in counts.warnings
-    assert again.turns == LOOKED_UP
+    assert again.turns == TOOL_TURNS
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_json_lines_hold_the_tool_turns(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_shapes_are_refused_with_their_place(
-    tmp_path: Path, turn: dict[str, Any], path: str, found: str
+    tmp_path: Path, turn: dict[str, Any], path: str, actual: str
 ) -> None:
     turns = [{"role": "customer", "text": "Hi"}, {"text": "ok", **turn}, {"role": "agent", "text": "Hello"}]
     _, (reject,), _ = load(write_lines(tmp_path / "log.jsonl", {"id": "d", "turns": turns}))
-    assert (reject.code, reject.path, reject.found) == ("E_TYPE", path, found)
+    assert (reject.code, reject.path, reject.found) == ("E_TYPE", path, actual)
 
 
 @pytest.mark.parametrize(

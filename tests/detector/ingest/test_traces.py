@@ -11,7 +11,7 @@ import pytest
 import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import said, write_lines
+from reading import role_texts, write_lines
 
 from dialint.detector.ingest.read import Reject
 from dialint.detector.records import Dialogue, ToolCall
@@ -19,7 +19,7 @@ from dialint.detector.tool_use import tool_uses
 
 START = 1_772_442_800
 CALL = {"type": "tool_call", "id": "c1", "name": "track", "arguments": {"order": "4471"}}
-SAID = [
+MESSAGES = [
     {"role": "user", "parts": [{"type": "text", "content": "Where is 4471?"}]},
     {"role": "assistant", "parts": [{"type": "reasoning", "content": "Look it up."}, CALL]},
     {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": {"state": "left"}}]},
@@ -66,8 +66,8 @@ def chat(
     values = {
         "gen_ai.operation.name": "chat",
         "gen_ai.conversation.id": "conv-1",
-        "gen_ai.input.messages": write(SAID[first : last - n_output]),
-        "gen_ai.output.messages": write(SAID[last - n_output : last]),
+        "gen_ai.input.messages": write(MESSAGES[first : last - n_output]),
+        "gen_ai.output.messages": write(MESSAGES[last - n_output : last]),
         **more,
     }
     return span(number, values)
@@ -82,8 +82,8 @@ def export(*spans: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("layout", ["document", "lines", "structured", "interleaved"])
 def test_a_conversation_is_joined_from_its_calls(tmp_path: Path, layout: str) -> None:
     spans = [chat(n, 0, last, text=layout != "structured") for n, last in enumerate((2, 4, 6))]
-    other = span(7, {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(SAID[:1]),
-                     "gen_ai.output.messages": json.dumps(SAID[3:4])}, trace="t2")  # fmt: skip
+    other = span(7, {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(MESSAGES[:1]),
+                     "gen_ai.output.messages": json.dumps(MESSAGES[3:4])}, trace="t2")  # fmt: skip
     path = tmp_path / ("trace.json" if layout == "document" else "trace.jsonl")
     if layout == "document":
         path.write_text(json.dumps(export(*spans, other), indent=1))
@@ -93,11 +93,11 @@ def test_a_conversation_is_joined_from_its_calls(tmp_path: Path, layout: str) ->
         write_lines(path, *map(export, [*spans, other]))
     (first, second), rejects = load(path)
     assert not rejects
-    assert (first.id, said(first)) == ("conv-1", EXPECTED)
+    assert (first.id, role_texts(first)) == ("conv-1", EXPECTED)
     (use,) = tool_uses(first)
     assert use.call == ToolCall(name="track", arguments={"order": "4471"}, id="c1")
     assert (use.turn, use.result_turn) == (1, 2)
-    assert (second.id, said(second)) == ("t2", [EXPECTED[0], EXPECTED[3]])
+    assert (second.id, role_texts(second)) == ("t2", [EXPECTED[0], EXPECTED[3]])
     times = [turn.at for turn in first.turns]
     assert times[0] == datetime.fromisoformat("2026-03-02T09:13:20+00:00")
     assert [time is None for time in times] == [False, False, True, False, False, False]
@@ -112,7 +112,7 @@ def test_a_router_is_no_part_of_the_conversation(tmp_path: Path) -> None:
         "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "B"}]}]),
     }  # fmt: skip
     path = write_lines(tmp_path / "t.jsonl", export(chat(1, 0, 4), span(0, route), chat(2, 0, 6)))
-    assert said(load(path)[0][0]) == EXPECTED
+    assert role_texts(load(path)[0][0]) == EXPECTED
 
 
 def test_results_of_the_tools_own_spans(tmp_path: Path) -> None:
@@ -125,11 +125,11 @@ def test_results_of_the_tools_own_spans(tmp_path: Path) -> None:
     }
     failed = span(1, tool, status={"code": 2})
     alone = load(write_lines(tmp_path / "a.jsonl", export(chat(0, 0, 2), failed)))[0][0]
-    assert said(alone) == [*EXPECTED[:2], ("tool", "no such order")]
+    assert role_texts(alone) == [*EXPECTED[:2], ("tool", "no such order")]
     assert [use.failed for use in tool_uses(alone)] == [True]
-    told = load(write_lines(tmp_path / "b.jsonl", export(chat(0, 0, 2), failed, chat(2, 0, 4))))[0][0]
-    assert said(told) == EXPECTED[:4]
-    assert told.turns[2].tool_error is True
+    joined = load(write_lines(tmp_path / "b.jsonl", export(chat(0, 0, 2), failed, chat(2, 0, 4))))[0][0]
+    assert role_texts(joined) == EXPECTED[:4]
+    assert joined.turns[2].tool_error is True
 
 
 OPENINFERENCE = json.loads(Path(__file__).with_name("openinference.json").read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def test_openinference_in_its_layouts(tmp_path: Path, layout: str) -> None:
         write_lines(path, export(span(0, OPENINFERENCE["flat"])) if layout == "otlp" else record)
     (dialogue,), rejects = load(path)
     assert not rejects
-    assert (dialogue.id, said(dialogue)) == ("conv-1", [("system", "Be kind."), *EXPECTED[:4]])
+    assert (dialogue.id, role_texts(dialogue)) == ("conv-1", [("system", "Be kind."), *EXPECTED[:4]])
     (use,) = tool_uses(dialogue)
     assert (use.call, use.turn) == (ToolCall(name="track", arguments={"order": "4471"}, id="c1"), 2)
 
@@ -204,4 +204,4 @@ def test_windows_that_overlap_give_back_the_conversation(tmp_path: Path, cuts: l
         before = end
     (dialogue,), rejects = load(write_lines(tmp_path / "t.jsonl", export(*spans)))
     assert not rejects
-    assert said(dialogue) == EXPECTED
+    assert role_texts(dialogue) == EXPECTED

@@ -110,17 +110,17 @@ def test_a_budget_for_no_question_says_what_to_type(budget: str) -> None:
     """One question of a thousand dialogues is one of a few; what asks nothing is refused."""
     with serving(FakeLLM()) as url, closing(opened(url)) as engine:
 
-        def asked(value: str) -> int:
+        def count_questions(value: str) -> int:
             stage = StageOptions(codes=frozenset({"T1"}), budget=parse_budget(value), price=PRICE)
             detector = JudgedDetector(Clean(), engine, stage)
             detector.verdicts([dialogue(number) for number in range(4)])
             return detector.usage.questions
 
         if budget == "1 questions":
-            assert asked(budget) == 1
+            assert count_questions(budget) == 1
         else:
             with pytest.raises(ConfigError) as refused:
-                asked(budget)
+                count_questions(budget)
             needed = re.search(r'--judge-budget "([^"]+)" or more asks one$', refused.value.message)
             assert needed is not None, refused.value.message
-            assert asked(needed[1]) == 1
+            assert count_questions(needed[1]) == 1

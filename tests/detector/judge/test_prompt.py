@@ -46,9 +46,9 @@ def count(messages: Sequence[Mapping[str, str]]) -> int:
 def ask(
     dialogue: Dialogue, max_tokens: int = 20_000, **evidence: Any
 ) -> tuple[list[Question], tuple[str, ...]]:
-    known = Evidence(**evidence)
-    codes, _ = applicable_codes(TAXONOMY, frozenset(TAXONOMY.codes), known.kinds(dialogue))
-    return Reader(taxonomy=TAXONOMY, max_tokens=max_tokens, count=count).questions(dialogue, codes, known)
+    facts = Evidence(**evidence)
+    codes, _ = applicable_codes(TAXONOMY, frozenset(TAXONOMY.codes), facts.kinds(dialogue))
+    return Reader(taxonomy=TAXONOMY, max_tokens=max_tokens, count=count).questions(dialogue, codes, facts)
 
 
 def test_each_line_of_the_user_message_is_a_json_value_and_no_text_can_make_a_line() -> None:
@@ -113,8 +113,8 @@ def test_a_long_dialogue_is_read_in_parts_that_cover_each_turn_once_for_each_cod
 
 def test_a_context_without_room_loses_codes_and_says_so() -> None:
     questions, without_room = ask(DIALOGUE, 600)
-    asked = {code for question in questions for code in question.codes}
-    assert asked.isdisjoint(without_room)
+    codes = {code for question in questions for code in question.codes}
+    assert codes.isdisjoint(without_room)
     assert {"C1", "U2"} <= set(without_room)
 
 
@@ -140,8 +140,8 @@ def test_a_second_look_asks_behind_the_same_dialogue() -> None:
     assert system == question.messages[0]
     first = question.messages[1]["content"].rpartition("\n")[0]
     assert user["content"].startswith(first + "\n")
-    asked = json.loads(user["content"][len(first) + 1 :].split("\n")[0])
-    assert asked == {"uncertain": [{"number": 1, "turn": 3, "quote": "still here", "codes": ["I1", "U4"]}]}
+    listing = json.loads(user["content"][len(first) + 1 :].split("\n")[0])
+    assert listing == {"uncertain": [{"number": 1, "turn": 3, "quote": "still here", "codes": ["I1", "U4"]}]}
 
 
 GUIDELINE = """# Refunds

@@ -104,9 +104,9 @@ def test_what_is_unsure_is_suggested_and_what_is_not_in_the_turn_is_nothing(
 
 
 def test_a_contract_decides_by_code_and_states_its_own_probability() -> None:
-    kept = JudgedCode(slope=1.0, offset=-1.0, threshold=0.7)
+    allowed = JudgedCode(slope=1.0, offset=-1.0, threshold=0.7)
     contract = JudgeContract(
-        judge="scripted", prompt="reading-2", precision=0.8, codes={"C1": kept, "R1": kept.model_copy(update={"threshold": None})}
+        judge="scripted", prompt="reading-2", precision=0.8, codes={"C1": allowed, "R1": allowed.model_copy(update={"threshold": None})}
     )  # fmt: skip
     verdict, _ = judge(
         listed(C1, {"turn": 3, "code": "R1", "quote": "Goodbye"}),
@@ -137,9 +137,9 @@ def test_a_suggestion_of_the_scan_is_confirmed_or_denied() -> None:
     confirmed, _ = judge(listed(error), Inner((), (suspected,)))
     assert [proof_name(each) for each in confirmed.findings] == ["judge 'scripted'"]
     for threshold in (None, 0.95):  # not sure enough: it keeps why it is a suggestion
-        kept, _ = judge(listed(error), Inner((), (suspected,)), threshold=threshold)
-        assert [proof_name(each) for each in kept.suggestions] == ["demoted: below the contract"]
-        assert kept.suggestions[0].reason.startswith("It is [so]. (judge 'scripted': 0.90) ")
+        result, _ = judge(listed(error), Inner((), (suspected,)), threshold=threshold)
+        assert [proof_name(each) for each in result.suggestions] == ["demoted: below the contract"]
+        assert result.suggestions[0].reason.startswith("It is [so]. (judge 'scripted': 0.90) ")
     denied, _ = judge(listed(), Inner((), (suspected,)))
     assert not denied.findings
     assert "denies it" in denied.suggestions[0].reason
@@ -179,8 +179,8 @@ def test_a_second_look_decides_what_was_not_sure_and_what_is_critical() -> None:
     ]
     verdict, engine = judge(listed(*errors, decisions=decisions), has_second_look=True)
     assert len(engine.requests) == 2
-    asked = engine.requests[1].messages[1]["content"]
-    assert asked.startswith(engine.requests[0].messages[1]["content"].rpartition("\n")[0])
+    content = engine.requests[1].messages[1]["content"]
+    assert content.startswith(engine.requests[0].messages[1]["content"].rpartition("\n")[0])
     assert [(each.code, each.probability) for each in verdict.findings] == [("C1", 0.9), ("R1", 0.95)]
     assert [each.code for each in verdict.suggestions] == ["L1"]
     assert verdict.judge is not None
@@ -200,8 +200,8 @@ def test_an_unusable_answer_is_asked_for_once_more_and_then_a_failure_and_never_
 
 def test_votes_are_sampled_and_one_without_an_answer_leaves_the_others() -> None:
     def answers(request: JudgeRequest) -> Sequence[str]:
-        said = {0: listed(C1), 1: lambda _: ["nonsense"] * 2, 2: listed({**C1, "probability": 0.8})}
-        return said[request.vote](request)
+        scripts = {0: listed(C1), 1: lambda _: ["nonsense"] * 2, 2: listed({**C1, "probability": 0.8})}
+        return scripts[request.vote](request)
 
     verdict, engine = judge(answers, votes=3)
     assert [request.vote for request in engine.requests] == [0, 1, 2]

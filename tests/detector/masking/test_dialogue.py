@@ -58,11 +58,11 @@ CALLS = st.builds(ToolCall, name=LINES, arguments=st.dictionaries(LINES, LINES, 
 def test_masking_a_masked_dialogue_changes_nothing(
     turns: list[str], sources: list[str], calls: list[ToolCall], claimed: bool
 ) -> None:
-    given_dialogue = dialogue(*turns, sources=tuple(sources)).model_copy(update={"masked": claimed})
+    before = dialogue(*turns, sources=tuple(sources)).model_copy(update={"masked": claimed})
     if turns:
-        calling = given_dialogue.turns[-1].model_copy(update={"tool_calls": tuple(calls)})
-        given_dialogue = given_dialogue.model_copy(update={"turns": (*given_dialogue.turns[:-1], calling)})
-    once, _ = mask_dialogue(given_dialogue)
+        calling = before.turns[-1].model_copy(update={"tool_calls": tuple(calls)})
+        before = before.model_copy(update={"turns": (*before.turns[:-1], calling)})
+    once, _ = mask_dialogue(before)
     twice, masked = mask_dialogue(once)
     assert twice == once
     assert all(
@@ -81,8 +81,8 @@ def test_names_of_tools_and_keys_of_their_arguments_are_masked(value: str, form:
     before = dialogue("One moment.")
     turn = before.turns[0].model_copy(update={"tool_calls": (call, plain)})
     after, _ = mask_dialogue(before.model_copy(update={"turns": (turn,)}))
-    shown, same = after.turns[0].tool_calls
-    assert value not in shown.model_dump_json()
+    masked_call, same = after.turns[0].tool_calls
+    assert value not in masked_call.model_dump_json()
     assert same == plain
 
 
@@ -138,8 +138,8 @@ def calling(*calls: ToolCall, result: str = "ok") -> Dialogue:
 
 @settings(max_examples=60)
 @given(st.lists(arguments, min_size=1, max_size=2))
-def test_no_argument_leaks(found: list[dict[str, Any]]) -> None:
-    calls = tuple(ToolCall(name="look_up", arguments=each) for each in found)
+def test_no_argument_leaks(values: list[dict[str, Any]]) -> None:
+    calls = tuple(ToolCall(name="look_up", arguments=each) for each in values)
     masked, _ = mask_dialogue(calling(*calls))
     text = masked.model_dump_json().lower()
     assert not [needle for needle in NEEDLES if needle in text]
@@ -147,9 +147,9 @@ def test_no_argument_leaks(found: list[dict[str, Any]]) -> None:
 
 
 def test_harmless_arguments_stay_as_they_are() -> None:
-    found: dict[str, Any] = {"order_id": "#W4471", "n": 3, "price": 12.5, "deep": [{"ok": True, "x": None}]}
-    masked, _ = mask_dialogue(calling(ToolCall(name="track", arguments=found, id="c1")))
-    assert masked.turns[1].tool_calls == (ToolCall(name="track", arguments=found, id="c1"),)
+    values: dict[str, Any] = {"order_id": "#W4471", "n": 3, "price": 12.5, "deep": [{"ok": True, "x": None}]}
+    masked, _ = mask_dialogue(calling(ToolCall(name="track", arguments=values, id="c1")))
+    assert masked.turns[1].tool_calls == (ToolCall(name="track", arguments=values, id="c1"),)
 
 
 def test_the_same_value_gets_the_same_placeholder_in_words_arguments_and_results() -> None:
