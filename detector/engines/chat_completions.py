@@ -31,7 +31,7 @@ PROBE = JudgeRequest(
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """The form of requests that a server takes; the first is the richest."""
+    """The form of requests that a server supports; the default is the richest."""
 
     answer_format: AnswerFormat = "strict schema"
     tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"

@@ -1,6 +1,6 @@
 """Generates answers under a JSON schema, token by token with llguidance, in batches of many prompts.
 
-Answers have no blanks between their parts, as those that are taught, and no control token stands in them.
+Answers have no blanks between their parts, as in training, and contain no control token.
 
 The tokens that a prompt shares with the one before it are not computed again: their keys and values stay in
 transformers' cache, the rest is cropped. Prompts go in the order of their tokens, so that each one's longest

@@ -9,10 +9,10 @@ which arithmetic a model in this process runs (None: bf16 on CUDA only):
 
     def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> JudgeEngine: ...
 
-With ``--judge-cache`` answers are kept by the hash of what was asked: what was asked before costs nothing, in
-a rerun or by another machine that shares a Redis server. Usable answers alone are kept, and checked again
-when they are read. They quote masked dialogues: a file is for its owner only, Redis forgets after `KEEP_S`,
-and either may be deleted at any time.
+With ``--judge-cache`` answers are stored by the hash of the request: a repeated one costs nothing, in a rerun
+or on another machine that shares a Redis server. Only usable answers are stored, and checked again when they
+are read. They quote masked dialogues: a file is for its owner only, Redis forgets after `KEEP_S`, and either
+may be deleted at any time.
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ PLAIN_TEMPLATE = (
 )
 """Chat template of bases without one: the words alone."""
 STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
-"""vLLM's configuration that holds answers to their schema without blanks between parts, as they are
-taught."""
+"""vLLM's configuration for structured answers without blanks between parts, as in training."""
 
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """Values of vLLM's option for the greatest rank of adapters."""

@@ -1,7 +1,7 @@
 """The judge behind any OpenAI-compatible server: vLLM, llama.cpp, or a provider.
 
 Requests are chat completions with a JSON schema at temperature 0; further votes are sampled. What a server
-does not take is found out by a short question before any dialogue is sent, and left out: a strict schema,
+does not take is detected by a short request before any dialogue is sent, and left out: a strict schema,
 schemas, JSON, `max_tokens`, a temperature. `HttpJudge.notes` says what that means for the user.
 
 Failures that may pass are tried again by openai's client. A request that still has no answer waits until the
@@ -339,8 +339,8 @@ class HttpJudge:
         (`again`) contains the schema and the fault of the first.
 
         Raises:
-            NoAnswer: worth another try.
-            RequestRefused: not worth one.
+            NoAnswer: another try may succeed.
+            RequestRefused: no other try will succeed.
         """
         while True:
             dialect = self._dialect
@@ -357,7 +357,7 @@ class HttpJudge:
             except RequestRefused as refusal:
                 if refusal.status not in (400, 422) or context_limit(refusal.words) is not None:
                     raise
-                if dialect == self._dialect:  # else another request has found out
+                if dialect == self._dialect:  # else another request has changed it
                     simpler = simpler_dialect(dialect, refusal.words, is_probe=request is PROBE)
                     if simpler is None:
                         raise

@@ -1,4 +1,5 @@
-"""Encodes the judge's chats as token ids, with the base's chat template; no dialogue text can imitate one.
+"""Encodes the judge's chats as token ids, with the base's chat template; no text of a dialogue can imitate
+one.
 
 Training, scoring and serving use the same ids. A base without a chat template gets a plain one.
 """
@@ -116,8 +117,8 @@ class JudgePrompt:
         return str(self.tokenizer.apply_chat_template(list(chat), tokenize=False, add_generation_prompt=True))
 
     def answer_ids(self, text: str) -> list[int]:
-        """Token ids of an answer, JSON, as it is taught, with the token that ends it: no quote in it can pose
-        as control."""
+        """Token ids of an answer, JSON, as in training, with the end token: no quote in it can be read as a
+        control token."""
         ids = self.tokenizer(self.spelling(text), add_special_tokens=False)["input_ids"]
         return [*ids, self.tokenizer.eos_token_id]
 
@@ -140,7 +141,7 @@ def resolve_judge(model: str) -> ModelSource:
 
 
 def load_prompt(source: ModelSource) -> JudgePrompt:
-    """The prompt that a judge was trained with, with its own tokenizer; the default one for a base.
+    """Loads the prompt of a judge's training, with its own tokenizer; the default one for a base.
 
     Raises:
         ConfigError: E_JUDGE, it was trained with another prompt version.

@@ -45,7 +45,7 @@ class LocalEngine:
         return f"local/{self.device.type}/{self.precision}/{self.row_tokens}"
 
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
-        """Scores of each window, in the order given."""
+        """Scores of each window, in their order."""
         results: list[WindowScores | None] = [None] * len(windows)
         for row in fill_rows([len(window) for window in windows], self.row_tokens):
             self.n_tokens += sum(len(windows[position]) for position in row)

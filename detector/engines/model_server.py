@@ -1,6 +1,6 @@
-"""The client of an OpenAI-compatible server: openai's, with the rules of this house on addresses and keys.
+"""The client of an OpenAI-compatible server: openai's, with rules on addresses and keys.
 
-A key is sent over TLS or to this machine only, and stands in no error, no log and no `repr`. Certificates are
+A key is sent over TLS or to this machine only, and is in no error, no log and no `repr`. Certificates are
 always verified (``SSL_CERT_FILE`` names another authority's). No redirect is followed. Proxies of the
 environment are used, but not for this machine. A response has a greatest size and a greatest duration. The
 client tries requests again after lost connections, time-outs, 408, 409, 429 and 500 and above, as

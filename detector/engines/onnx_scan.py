@@ -69,7 +69,7 @@ class OnnxEngine:
         self.n_tokens = 0
 
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
-        """Scores of each window, in the order given."""
+        """Scores of each window, in their order."""
         running: list[Future[WindowScores]] = []
         with ThreadPoolExecutor(self._threads) as threads:
             try:

@@ -28,14 +28,14 @@ NAME = "packed"
 
 
 class PackingUnsupported(ValueError):
-    """The model asks for an attention that is not computed here."""
+    """The model needs an attention that is not supported here."""
 
 
 @dataclass(frozen=True)
 class PackedRow:
-    """A row of tokens: ids and positions of shape (1, tokens), `bounds` of the windows in it, the length
-    of the shared prefix at its start (0: none is shared), and, if the model is told, each token's history,
-    shape (1, tokens)."""
+    """A row of tokens: ids and positions of shape (1, tokens), `bounds` of the windows in it, the length of
+    the shared prefix at its start (0: none is shared), and, if the model uses it, each token's history, shape
+    (1, tokens)."""
 
     ids: torch.Tensor
     positions: torch.Tensor
@@ -54,7 +54,7 @@ def pack(
 ) -> PackedRow:
     """Lays `windows` end to end; their first `prefix` tokens, the same in all, are stored once.
 
-    `word_kinds` holds the tokens' history, window by window, or nothing where the model is not told.
+    `word_kinds` is the tokens' history, window by window, or empty if the model does not use it.
     """
     ids: list[int] = list(windows[0][:prefix])
     positions = list(range(prefix))

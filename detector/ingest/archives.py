@@ -79,8 +79,8 @@ def archive_kind(file: IO[bytes]) -> Literal["zip", "xlsx"] | None:
 def open_archive(
     name: str, path: Path, kind: Literal["zip", "xlsx"], left_out: list[str]
 ) -> Iterator[tuple[str, Write]]:
-    """The name of each log in an archive, and a function that writes it to a file. The names of members that
-    are no logs are added to `left_out`.
+    """Yields the name of each log in an archive, and a function that writes it to a file. The names of other
+    members are added to `left_out`.
 
     Raises:
         InputRefused: E_FORMAT, E_EXPANSION or E_ARCHIVE; so does the function.
@@ -218,7 +218,7 @@ def _formulas(path: Path, stream: IO[bytes], title: str) -> Iterator[tuple[Any, 
 
 
 def _merged_cells(path: Path, sheet: Any) -> dict[int, list[tuple[int, int]]]:
-    """The cells of a sheet that are merged downwards: by their first row the column, from 0, and last row."""
+    """The cells of a sheet that are merged downwards: column, from 0, and last row, by their first row."""
     from openpyxl.utils import column_index_from_string
 
     merged: dict[int, list[tuple[int, int]]] = {}
@@ -235,8 +235,8 @@ def _has_rows(sheet: Any) -> bool:
 
 
 def _rows(sheet: Any, most: int) -> Iterator[tuple[Any, ...]]:
-    """The rows of a sheet, each as long as its cells go, whatever size the sheet states: one cell in its last
-    corner would fill all rows to that width."""
+    """The rows of a sheet, each as long as its own cells, whatever size the sheet states: one cell in the
+    last corner would fill all rows to that width."""
     sheet.reset_dimensions()
     yield from sheet.iter_rows(values_only=True, max_row=most)
 

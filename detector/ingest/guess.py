@@ -1,7 +1,7 @@
-"""Guesses what the columns or paths of a log of unknown shape mean.
+"""Guesses the meanings of columns or paths of a log of unknown shape.
 
-By their names in several languages (``columns.yaml``), else by what they hold: long texts, few different
-words that name speakers, times, repeated ids.
+By their names in several languages (``columns.yaml``), else by their values: long texts, few different words
+for speakers, times, repeated ids.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LONG_TEXT = 12
 RECIPIENTS = frozenset(("recipient", "receiver", "to", "recipients"))
 """Keys that hold the recipient of a message."""
 GUIDELINES = ("guideline", "policy", "policies", "instruction", "prompt", "knowledge", "richtlinie")
-"""Parts of keys of texts for agents, whose own keys name nobody."""
+"""Parts of keys of texts for agents; keys below them name no person, team or channel."""
 ORDER = (
     "text", "role", "time", "id", "private", "type", "order", "author", "agent", "team", "channel",
     "language", "rating",

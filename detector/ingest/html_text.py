@@ -36,14 +36,15 @@ _LINKIFIED = re.compile(
 _BREAK = re.compile(r"[^\s\"'`(<]<br\s?/?>(?=[^ \t\"'`)]|$)|<br\s?/?><br\s?/?>", re.IGNORECASE)
 
 MAX_QUOTED = 2_000
-"""Characters within which an attribute's closing quote must stand where the value holds ``<`` or ``>``."""
+"""Characters within which the closing quote of an attribute must follow if the value contains ``<`` or
+``>``."""
 MAX_TAGS = 100_000
 """Tags of one message; a long newsletter has some thousands."""
 MAX_ATTRIBUTES = 400
 """Characters at the head of a tag that are searched for its class."""
 
 Mark = Literal["quote", "blockquote", "introduction", "reply", "signature"]
-"""A `reply` holds introduction and quotation of an earlier message, and maybe own words among them."""
+"""A `reply` contains introduction and quotation of an earlier message, and maybe own words among them."""
 _MARKS: dict[str, Mark] = {sign: mark for mark, signs in _NAMES["marks"].items() for sign in signs}
 
 

@@ -277,7 +277,7 @@ class MappedRecord:
 
     def messages(self, record: object, streamed: bool = False) -> Iterator[dict[str, Any]]:
         """The cells of every message in a record, in order; an object or list is replaced by an empty one, as
-        no cell can hold it. `streamed`: the record is an item of the outermost list.
+        it is no cell. `streamed`: the record is an item of the outermost list.
 
         Raises:
             BadRecord: E_TYPE, a value is not the expected list.
@@ -309,7 +309,7 @@ class MappedRecord:
     def _items(
         self, value: object, level: int, stop: int, cells: dict[str, Any]
     ) -> Iterator[tuple[dict[str, Any], Any]]:
-        """The items of the lists at level `stop` below `value`, each with the cells found on the way."""
+        """The items of the lists at level `stop` below `value`, each with the cells of the levels above."""
         if level == stop:
             yield cells, value
             return

@@ -1,7 +1,7 @@
 """Objects of an S3-compatible store, named ``s3://BUCKET/KEY``: what is there, their bytes, and new ones.
 
 Credentials, region and endpoint are those of the AWS tools: environment variables (``AWS_ACCESS_KEY_ID``,
-``AWS_REGION``, ``AWS_ENDPOINT_URL`` for MinIO and others), ``~/.aws``, or the machine's role. They stand in
+``AWS_REGION``, ``AWS_ENDPOINT_URL`` for MinIO and others), ``~/.aws``, or the machine's role. They are in
 no option, manifest or message. Requests are tried again by the AWS SDK, five times at most. An object is
 complete or not there, so that the last of several files vouches for the others.
 """

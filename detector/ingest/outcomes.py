@@ -58,9 +58,8 @@ class Reject:
 
 
 class BadRecord(Exception):
-    """A record that cannot be used, and why; its file and line are added by `reject`. `found` is a
-    description or an `excerpt` of the value, `expected` a description. A description that holds values is a
-    `Message`."""
+    """A record that cannot be used, and the reason; `reject` adds its file and line. `found` is a description
+    or an `excerpt` of the value, `expected` a description. A description with values is a `Message`."""
 
     def __init__(
         self, code: str, path: str, found: str, expected: str, dialogue_id: str | None = None
@@ -123,7 +122,7 @@ def too_many_turns(n: int, max_turns: int, path: str) -> BadRecord:
 
 
 def json_kind(value: object) -> str:
-    """A type in words, for messages; of what is not JSON, as in Parquet, its name."""
+    """The name of a JSON type, for messages; of any other type, as in Parquet, its name in Python."""
     words = {
         dict: Message("an object"), list: Message("a list"), str: Message("a text"),
         bool: Message("a boolean"), type(None): Message("nothing"), int: Message("a number"),

@@ -53,8 +53,8 @@ GUESSABLE = ("E_FORMAT", "E_CSV", "E_PARQUET")
 class Preview:
     """The preview of a log. `native`: its format needs no mapping. `fields` maps meanings to columns or
     paths, `by_content` lists those guessed by content, `words` are the speakers with their roles (None if
-    unknown). `problems` are what the log would lose if it were read so. `refused` is why the log cannot be
-    read, `code` the code of the error that says so."""
+    unknown). `problems` are losses if the log were read so. `refused` is the reason why the log cannot be
+    read, `code` that of the error."""
 
     file: str
     format: Message

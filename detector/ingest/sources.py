@@ -74,10 +74,10 @@ class Source:
 
 
 def open_logs(patterns: Sequence[str], *, growing: bool = False) -> list[Source]:
-    """The files that `patterns` name, in their order: globs expanded and sorted, ``-`` for standard input,
+    """Resolves `patterns` to files, in order: globs expanded and sorted, ``-`` for standard input,
     ``s3://BUCKET/KEY`` for objects, ``s3://BUCKET/PREFIX/`` for all logs below it, each file once. With
-    `growing` somebody may write JSON lines meanwhile: an incomplete last line is left out, and so are files
-    without a complete one.
+    `growing` the logs of JSON lines may be appended to meanwhile: an incomplete last line is left out, and so
+    are files without a complete one.
 
     Raises:
         InputRefused: E_PATH for a path that is missing, not a plain file, or a link out of its folder.
@@ -88,7 +88,7 @@ def open_logs(patterns: Sequence[str], *, growing: bool = False) -> list[Source]
 
 
 def list_files(patterns: Sequence[str]) -> list[Source]:
-    """The files that `patterns` name, as `open_logs`; archives as they are, no file is opened."""
+    """The files of `patterns`, as in `open_logs`; archives as they are, no file is opened."""
     results: dict[str, Source] = {}
     for pattern in patterns:
         if pattern == "-":

@@ -110,7 +110,7 @@ def _follow(value: Any, step: Step, item: Any, scope: Scope) -> Iterator[Any]:
             index: dict[str, Any] = {}
             for one in value:
                 index.setdefault(word_of(value_at(one, step.key)), one)
-            scope.indexes[place] = (value, index)  # the list is kept, so that no other gets its address
+            scope.indexes[place] = (value, index)  # with the list, so that no other gets its address
         assert step.where is not None
         result = scope.indexes[place][1].get(word_of(first_value((step.where,), item, scope)))
         if result is not None:

@@ -3,8 +3,7 @@
 ``phrases.yaml``: quoted replies, signatures, templates, internal notes. ``columns.yaml``: columns and
 speakers. The words are data; where a format keeps them is up to its reader. An unknown word for an internal
 note is an error and not a public message: a note taken as public would be judged as an answer to the
-customer. A speaker whom nothing tells is refused with what has to be typed; a role is never given by who
-speaks first.
+customer. An unknown speaker is refused with the option to type; the order of speakers never decides a role.
 """
 
 from __future__ import annotations

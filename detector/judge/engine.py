@@ -1,5 +1,5 @@
 """The interface of every engine that runs a judge: in this process, in vLLM, or behind an OpenAI-compatible
-server. Which questions are asked, and what becomes of the answers, is the stage's business, not an engine's.
+server. The stage decides on the questions and uses the answers.
 
 This module imports no heavy library.
 """
@@ -42,7 +42,7 @@ class JudgeRequest:
     check: Callable[[str], str] = lambda text: ""
 
     def with_complaint(self, complaint: str) -> JudgeRequest:
-        """The request with what was wrong with an earlier answer."""
+        """The request with the fault of an earlier answer."""
         *head, last = self.messages
         content = f"{last['content']}\nAn earlier answer could not be used: {complaint}"
         return replace(self, messages=(*head, {**last, "content": content}))
@@ -77,7 +77,7 @@ class JudgeEngine(Protocol):
 
     @property
     def name(self) -> str:
-        """The model's name, which verdicts carry; neither a path nor a URL with a key."""
+        """The model's name, as in verdicts; neither a path nor a URL with a key."""
 
     @property
     def fingerprint(self) -> str:
@@ -97,7 +97,7 @@ class JudgeEngine(Protocol):
         """Notes for the user on the form of requests."""
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
-        """Tokens of a chat: exact where the tokenizer is at hand, else an upper estimate."""
+        """Tokens of a chat: exact with the model's tokenizer, else an upper estimate."""
 
     def spell(self, text: str) -> str:
         """Rewrites compact JSON so that it contains no control token of the model, without changing its
@@ -115,18 +115,18 @@ class JudgeEngine(Protocol):
         """
 
     def close(self) -> None:
-        """Releases what it holds; harmless a second time."""
+        """Releases all resources; harmless a second time."""
 
 
 Answer = Callable[[Sequence[JudgeRequest]], list[JudgeReply]]
-"""Answers each request with up to its `max_tokens`, whatever the answer is worth."""
+"""Answers each request with up to its `max_tokens`, usable or not."""
 
 
 def answer_twice(requests: Sequence[JudgeRequest], answer: Answer) -> list[JudgeReply]:
     """The usable answers of an engine in this process; E_ANSWER where there is none.
 
-    Generation would go on where it was cut, so an answer that may be tried again has the room of both tries
-    at once; one that has another fault is asked for once more, with what was wrong.
+    Generation would continue where it was cut, so an answer that may be tried again has the room of both
+    tries at once; one with another fault is requested once more, with its fault.
     """
     replies = answer([replace(each, max_tokens=each.max_tokens * min(2, each.answers)) for each in requests])
     faults = {

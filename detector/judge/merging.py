@@ -1,6 +1,6 @@
 """Merges a judge's reading of a dialogue into the verdict of the inner detector.
 
-What exact checks and policies found stays; where the judge lists the same error, its reason, severity of a
+Findings of exact checks and policies stay; where the judge lists the same error, its reason, severity of a
 suggestion and rewrite are added. What the scan suspects is confirmed, or denied by a judge that was measured.
 All else that the judge lists goes through `dialint.detector.decide`. An error without evidence word for word
 in the turn makes no finding, and one fault is reported under one code.

@@ -1,4 +1,4 @@
-"""The question about a whole dialogue and its answer: which errors did the support side make?
+"""Prompts about whole dialogues: which errors did the support side make?
 
 Training, scoring and serving use the same two messages. The system message holds the task, the codes that
 apply with their definitions, and the rules that choose between them; it is the same for all dialogues with
@@ -143,7 +143,7 @@ def system_message(
     is_short: bool = False,
     has_rewrites: bool = False,
 ) -> str:
-    """The system message about `codes`; short ones hold each code's test in place of its definition and
+    """The system message about `codes`; a short one has each code's test in place of its definition and
     examples."""
     words = load_words()
     parts = [words.task, words.codes]

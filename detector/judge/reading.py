@@ -1,7 +1,7 @@
-"""A question about a dialogue, and the reading that answers it: the errors of the support side.
+"""Questions about a dialogue, and their answers: the errors of the support side.
 
-An answer is one JSON object, ``notes`` first, then ``errors``; `format_reading` writes it as it is taught and
-as grammars of servers write it, and `parse_reading` takes it from what a model wrote.
+An answer is one JSON object, ``notes`` first, then ``errors``; `format_reading` writes it as in training and
+as grammars of servers do, and `parse_reading` reads it from a model's text.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Clause(Record):
 
 class ReadError(Record):
     """An error that the judge lists. `start` and `end` bound the quote in the masked text of the turn; None
-    where it does not stand there, which no finding survives."""
+    if it is not there, and then the error is dropped."""
 
     turn: int
     code: str

@@ -45,10 +45,10 @@ from dialint.detector.taxonomy import Detail, Taxonomy
 from dialint.detector.tracing import span
 
 SECOND_LOOK = (0.3, 0.8)
-"""Probabilities of errors that are asked about once more."""
+"""Range of the probabilities of errors that get a second look."""
 CRITICAL, CERTAIN = "S1", 0.95
-"""Errors that fail a dialogue are asked about once more below this probability. Of the 17 in the sample a
-second look changed none."""
+"""Errors of this severity, which fail a dialogue, get a second look below this probability. Of the 17 in the
+sample it changed none."""
 NO_ROOM, BAD_ANSWER = "E_CONTEXT", "E_ANSWER"
 
 
@@ -298,7 +298,7 @@ class JudgedDetector:
         self.usage.shortened += sum(question.is_cut for question in case.questions)
 
     def _plan_readings(self, cases: Sequence[JudgedDialogue]) -> list[_Ask]:
-        """The questions about cases: once about all of them, before any is asked again."""
+        """The questions about cases: those of the first vote on all cases first."""
         return [
             self._read(case, number, vote)
             for vote in range(self.options.votes)

@@ -26,7 +26,7 @@ from dialint.detector.ingest.log_format import FIELDS, LogFormat, RawDialogue, R
 from dialint.detector.ingest.mapping import nearest
 from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.words import format_word, is_note_type
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue
 
 TEXT_FIELDS = (*FIELDS, "policy")
 METADATA_FIELDS = ("source", "split")
@@ -164,14 +164,14 @@ def _row_turn(raw: dict[str, Any], path: str, name: str | None, *, is_tau: bool)
 
 def as_record(dialogue: Dialogue) -> dict[str, Any]:
     """The canonical record of a dialogue, without fields that have no value."""
+    turns = []
+    for turn in dialogue.turns:
+        calls = [call.model_dump(exclude_none=True) for call in turn.tool_calls]
+        record = {
+            "role": turn.role, "text": turn.text, "at": turn.at and turn.at.isoformat(),
+            "author": turn.author, "tool_calls": calls or None, "tool_call_id": turn.tool_call_id,
+            "tool_error": turn.tool_error,
+        }  # fmt: skip
+        turns.append({name: value for name, value in record.items() if value is not None})
     fields = dialogue.model_dump(mode="json", exclude_defaults=True, exclude={"turns", "id"})
-    return {"id": dialogue.id, "turns": [_turn_record(turn) for turn in dialogue.turns], **fields}
-
-
-def _turn_record(turn: Turn) -> dict[str, Any]:
-    calls = [call.model_dump(exclude_none=True) for call in turn.tool_calls]
-    record = {
-        "role": turn.role, "text": turn.text, "at": turn.at and turn.at.isoformat(), "author": turn.author,
-        "tool_calls": calls or None, "tool_call_id": turn.tool_call_id, "tool_error": turn.tool_error,
-    }  # fmt: skip
-    return {name: value for name, value in record.items() if value is not None}
+    return {"id": dialogue.id, "turns": turns, **fields}

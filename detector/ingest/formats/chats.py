@@ -83,7 +83,7 @@ def _is_sharegpt(record: Any) -> bool:
 
 
 def read_chat(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One chat. Its id is a text `id` if there is one, else file and record number."""
+    """Reads one chat. Its id is a text `id` if there is one, else file and record number."""
     name = _id(record, fallback_id)
     warnings: Counter[str] = Counter()
     if "preferred_output" in record:
@@ -117,8 +117,8 @@ def _instructions(record: dict[str, Any], name: str, warnings: Counter[str]) -> 
 def add_message(
     turns: list[RawTurn], message: dict[str, Any], path: str, name: str, warnings: Counter[str]
 ) -> None:
-    """Append the turns of a message; of an item that is none, such as a call that stands alone, those of the
-    part that it is. Calls that stand alone belong to the bot's turn before them."""
+    """Appends the turns of a message, or of a part that stands in place of one, such as a call; calls without
+    a message are added to the bot's turn before them."""
     speaker = _speaker(message)
     if speaker is None and "parts" not in message and "content" not in message:
         results = read_content("bot", [message], path, name, warnings)
@@ -155,7 +155,7 @@ def add_message(
 
 
 def read_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One conversation. A `system` column becomes its first turn."""
+    """Reads one conversation. A `system` column becomes its first turn."""
     name = _id(record, fallback_id)
     key = next((key for key in WORDS["sharegpt_lists"] if key in record), "conversations")
     turns = []
@@ -184,8 +184,8 @@ def _id(record: dict[str, Any], fallback_id: str) -> str:
 
 
 def part_kind(part: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The kind of a part, normalised, and the object with its fields: by `type`, else by the key that holds
-    them, as Bedrock and Gemini write it."""
+    """The kind of a part, normalised, and the object with its fields: by `type`, else by its key, as Bedrock
+    and Gemini write it."""
     if part.get("thought") is True:
         return "thought", part
     if isinstance(part.get("type"), str):
@@ -203,7 +203,7 @@ def _normalize(kind: str) -> str:
 def read_content(
     role: object, content: object, path: str, name: str | None, warnings: Counter[str]
 ) -> list[RawTurn]:
-    """The turns of one message, in order: its own, and those of tools whose results stand in it.
+    """The turns of one message, in order: its own, and those of the results of tools in it.
 
     Raises:
         BadRecord: E_TYPE.
@@ -251,7 +251,7 @@ def read_content(
 
 
 def result_turn(body: dict[str, Any]) -> RawTurn:
-    """The turn of a tool's result, under any of the keys that hold its text and its error."""
+    """Reads a tool's result, under any of the keys for its text and its error."""
     value = next((body[key] for key in ("content", "output", "response", "result") if key in body), None)
     error = next((body[key] for key in ("is_error", "isError") if isinstance(body.get(key), bool)), None)
     if error is None and body.get("status") in ("error", "success"):
@@ -262,8 +262,7 @@ def result_turn(body: dict[str, Any]) -> RawTurn:
 
 
 def result_text(value: object) -> str:
-    """The text of a result: of a list of parts the texts, of an object that wraps a text that text, else its
-    JSON."""
+    """The text of a result: the texts of a list of parts, the text that an object wraps, else JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):

@@ -1,4 +1,4 @@
-"""Reads records by a `TreeMapping`: its dialogues, their messages, and the role and text of each.
+"""Reads records by a `TreeMapping`: their dialogues and messages, with the role and text of each.
 
 Roles, texts and times are passed on as they stand; `validation` checks them.
 """
@@ -186,7 +186,6 @@ def _read(
     name: str,
     warnings: Counter[str],
 ) -> Iterator[RawTurn]:
-    """The turns of one message."""
     at = first_value(kind.time, item, scope)
     at = float(at) if isinstance(at, str) and _EPOCH.fullmatch(at) else at or None
     if kind.transcript:
@@ -274,7 +273,12 @@ def _span(draft: RawDialogue) -> dict[str, Any]:
         if not isinstance(turn.text, str) or not isinstance(turn.role, str):
             path, expected = f"{draft.path}[{index}]", Message("a message with role and text")
             raise BadRecord("E_TYPE", path, json_kind(turn.text), expected, str(draft.id))
-        messages.append({**traces.as_message(turn), "at": _iso(turn.at)})
+        at, time = turn.at, None
+        if isinstance(at, str):
+            time = parse_iso(at)
+        elif isinstance(at, int | float):
+            time = from_epoch(at)
+        messages.append({**traces.as_message(turn), "at": traces.utc_text(time)})
     times = [str(message["at"]) for message in messages if message["at"]]
     return {
         "start": min(times, default=None),
@@ -282,9 +286,3 @@ def _span(draft: RawDialogue) -> dict[str, Any]:
         "messages": [one for one in messages if one["role"] != "system"],
         "agent": draft.fields["agent"],
     }
-
-
-def _iso(at: object) -> str | None:
-    """A time as ISO 8601 in UTC; None if it is none."""
-    time = parse_iso(at) if isinstance(at, str) else from_epoch(at) if isinstance(at, int | float) else None
-    return traces.utc_text(time)

@@ -1,4 +1,5 @@
-"""Research corpora that a mapping cannot say: MultiWOZ 2.0 and 2.1 (keyed by file name), tau- and tau2-bench.
+"""Research corpora that a mapping cannot describe: MultiWOZ 2.0 and 2.1 (keyed by file name), tau- and
+tau2-bench.
 
 Of an agent of tau-bench that writes ``Thought: ... Action: {...}`` only the text that the customer saw is
 read, as in tau-bench's own loop: the part after the last ``Action:``, or the content if that part is the JSON
@@ -39,7 +40,7 @@ def _has(*keys: str) -> Callable[[Any], bool]:
 
 
 def _read_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One value of `data.json`. Even turns are the customer's, odd ones the human wizard's."""
+    """Reads one value of `data.json`. Even turns are the customer's, odd ones the human wizard's."""
     turns = [
         RawTurn("agent" if index % 2 else "customer", item.get("text"))
         for index, item in enumerate(object_list(record, "log", fallback_id))
@@ -48,7 +49,7 @@ def _read_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[RawDial
 
 
 def _read_episode(key: str, record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One episode of tau-bench or tau2-bench; its id is its `id`, else ``<task_id>-<trial>``."""
+    """Reads one episode of tau-bench or tau2-bench; its id is its `id`, else ``<task_id>-<trial>``."""
     name = record.get("id")
     if not isinstance(name, str):
         task, trial = as_name(record.get("task_id")), as_name(record.get("trial"))

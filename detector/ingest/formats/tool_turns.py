@@ -18,13 +18,13 @@ from dialint.detector.offsets import Piece, assemble
 from dialint.detector.records import ToolCall
 
 INPUT = "input"
-"""The argument that holds an input which is no JSON object."""
+"""Name of the argument for an input that is no JSON object."""
 ARGUMENTS = ("arguments", "input", "args", "input_parameters")
 """The keys under which tools and frameworks write a call's arguments."""
 RESULTS = ("result", "results", "output", "response", "error")
 _RESULT_IN_CALL = Message("W_RESULT_IN_CALL not read: the result of a call is a turn of the role tool")
 MAX_DEPTH = 32
-"""Arguments that are nested deeper are kept as JSON text."""
+"""Levels of nesting; deeper arguments stay JSON text."""
 ACTION = "Action:"
 TOOL_OUTPUT = "API output:"
 _CONTENT = re.compile(r'"content"\s*+:\s*+("(?:[^"\\]++|\\.)*+")', re.DOTALL)
@@ -36,9 +36,9 @@ _ESCAPE = re.compile(
 def read_calls(
     value: object, path: str, dialogue: str | None = None, warnings: Counter[str] | None = None
 ) -> tuple[ToolCall, ...]:
-    """The calls of a message: a list of objects, each with `name` and `arguments` (or `input`, `args`), or
-    with both under `function` as OpenAI writes them. None is no call. Results that stand in a call are not
-    read, which `warnings` counts.
+    """Reads the calls of a message: a list of objects, each with `name` and `arguments` (or `input`, `args`),
+    or with both under `function` as OpenAI writes them. None is no call. Results within a call are not read;
+    `warnings` counts them.
 
     Raises:
         BadRecord: E_TYPE, it has another shape.
@@ -56,7 +56,7 @@ def read_calls(
 
 
 def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall:
-    """One call.
+    """Reads one call.
 
     Raises:
         BadRecord: E_TYPE, it is no object, or has no name.
@@ -84,7 +84,7 @@ def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall
 
 
 def _nested(value: dict[str, Any]) -> dict[str, Any]:
-    """An object whose keys are paths with dots, as the objects that they lead through."""
+    """Nests an object whose keys are dotted paths."""
     result: dict[str, Any] = {}
     for key, item in value.items():
         *steps, last = key.split(".")
@@ -102,7 +102,8 @@ def call_id(value: dict[str, Any]) -> object:
 
 
 def tool_call(name: str, arguments: object = None, call_id: object = None) -> ToolCall:
-    """A call. `arguments` are an object or its JSON text; anything else becomes the argument `INPUT`."""
+    """Makes a call. `arguments` are an object or its JSON text; anything else becomes the argument
+    `INPUT`."""
     value: Any = {} if arguments is None else arguments
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
@@ -113,7 +114,7 @@ def tool_call(name: str, arguments: object = None, call_id: object = None) -> To
 
 
 def _clean(value: Any, depth: int) -> Any:
-    """`value` as JSON without control characters."""
+    """Cleans a JSON value of control characters."""
     if isinstance(value, str):
         return CONTROL.sub(" ", value.encode("utf-8", "replace").decode())
     if isinstance(value, dict | list) and depth >= MAX_DEPTH:
@@ -128,7 +129,7 @@ def _clean(value: Any, depth: int) -> Any:
 
 
 def tool_turn(text: str, call_id: object = None, error: object = None, at: object = None) -> RawTurn:
-    """The result of a call, without the words "API output:" that tau-bench puts before it."""
+    """Makes the turn of a result, without the words "API output:" that tau-bench puts before it."""
     turn = RawTurn("tool", text, at, tool_call_id=as_name(call_id))
     turn.tool_error = error if isinstance(error, bool) else None
     if text.startswith(TOOL_OUTPUT):
@@ -141,8 +142,8 @@ _COMPARED = re.compile(r"\Aapi\.is_equal_to\((.*)\)\Z", re.DOTALL)
 
 
 def read_star_query(text: str) -> ToolCall | None:
-    """The query of a STAR wizard, ``{"query": API, "constraints": [{NAME: VALUE}, ...]}``, as a call; a value
-    is the JSON of a text, alone or inside ``api.is_equal_to(...)``. None if it has another shape."""
+    """Parses the query of a STAR wizard, ``{"query": API, "constraints": [{NAME: VALUE}, ...]}``, as a call;
+    a value is the JSON of a text, alone or inside ``api.is_equal_to(...)``. None if it has another shape."""
     try:
         query = json.loads(text)
         pairs = [pair for constraint in query["constraints"] for pair in constraint.items()]
@@ -153,7 +154,7 @@ def read_star_query(text: str) -> ToolCall | None:
     for key, value in pairs:
         if isinstance(value, str):
             compared = _COMPARED.fullmatch(value)
-            with suppress(ValueError, RecursionError):  # another comparison is kept as it is written
+            with suppress(ValueError, RecursionError):  # another comparison stays as it is written
                 value = json.loads(compared[1] if compared else value)
         arguments[key] = value
     return tool_call(name, arguments) if name.strip() else None
@@ -167,11 +168,11 @@ def silence(turn: RawTurn, calls: tuple[ToolCall, ...]) -> None:
 
 
 def read_reasoning(turns: list[RawTurn]) -> None:
-    """Read, in place, the agent's turns that are written as ``Thought: ... Action: {...}``.
+    """Reads, in place, the agent's turns in the form ``Thought: ... Action: {...}``.
 
-    As in tau-bench's own loop the part after the last ``Action:`` counts. The JSON of a ``respond`` is said
-    to the customer; that of any other call, if a tool's result follows before the customer's next turn, is a
-    call. Anything else was never run, and the customer saw it raw.
+    As in tau-bench's own loop the part after the last ``Action:`` counts. The content of a ``respond`` is the
+    message to the customer; the JSON of any other call, if a tool's result follows before the customer's next
+    turn, is a call. Anything else was never run, and the customer saw it raw.
     """
     agents = [index for index, turn in enumerate(turns) if turn.role in ("agent", "bot")]
     if not any(ACTION in str(turns[index].text) for index in agents):

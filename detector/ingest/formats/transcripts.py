@@ -33,6 +33,7 @@ _OFFSET_LINE = re.compile(
 )
 _AGENT_HEADER = re.compile(r"Agent ([^:]{1,60})$")
 _CLOCK = r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
+_VTT = re.compile(r"WEBVTT(?:[ \t\r\n]|\Z)")
 _CUE = re.compile(rf"{_CLOCK}[ \t]+-->[ \t]+{_CLOCK}")
 _VOICE = re.compile(r"<v(?:\.[^\s>]{0,100})?[ \t]+([^>]{1,200})>")
 _TAG = re.compile(r"</?[a-z0-9:.]{1,40}(?:[ \t][^<>]{0,200})?>", re.IGNORECASE)
@@ -120,10 +121,6 @@ def _read_script(text: str, fallback_id: str, _: ReadConfig) -> Iterator[RawDial
     yield RawDialogue(fallback_id, turns, roles_are_names=True)
 
 
-def _is_vtt(text: str) -> bool:
-    return re.match(r"WEBVTT(?:[ \t\r\n]|\Z)", text) is not None
-
-
 def _is_srt(text: str) -> bool:
     lines = text.split("\n", 2)
     return len(lines) > 2 and lines[0].strip().isdecimal() and _CUE.match(lines[1].strip()) is not None
@@ -158,10 +155,6 @@ def _cues(text: str) -> Iterator[tuple[str, str]]:
         for speaker, words in pairs:
             if text := " ".join(unescape(_TAG.sub("", words)).split()):
                 yield unescape(speaker).strip(), text
-
-
-def _is_whatsapp(text: str) -> bool:
-    return _HEAD.match(_head_text(text.lstrip()[:100])) is not None
 
 
 def _head_text(line: str) -> str:
@@ -275,7 +268,9 @@ def _rises(times: list[datetime | None]) -> bool:
     return len(present) == len(times) and present == sorted(present)
 
 
-webvtt = TextFormat("webvtt", _is_vtt, _read_cues)
+webvtt = TextFormat("webvtt", lambda text: _VTT.match(text) is not None, _read_cues)
 srt = TextFormat("srt", _is_srt, _read_cues)
-whatsapp = TextFormat("whatsapp", _is_whatsapp, _read_whatsapp)
+whatsapp = TextFormat(
+    "whatsapp", lambda text: _HEAD.match(_head_text(text.lstrip()[:100])) is not None, _read_whatsapp
+)
 transcript = TextFormat("transcript", _is_script, _read_script)

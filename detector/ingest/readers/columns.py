@@ -72,7 +72,7 @@ class Columns:
 
     @classmethod
     def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | Message:
-        """The columns of a header, or a message that says what is missing."""
+        """The columns of a header, or a message about a missing one."""
         loose = {normalize_name(name): name for name in reversed(header)}
         names: dict[str, str] = {}
         ids: tuple[str, ...] = ()
@@ -264,8 +264,9 @@ class Survey:
             self._dates.add(row.cells.get(self._time))
 
     def _add_words(self, cells: Mapping[str, object], dialogue: int, same: bool) -> None:
-        """Add the cells that may mark notes; `same`: they are of the dialogue of the row before. From the
-        first note of a column on, each dialogue's first word of it is held: its rows need not be together."""
+        """Adds the cells that may mark notes; `same`: they are of the dialogue of the row before. From the
+        first note of a column on, each dialogue's first word in it is stored: its rows need not be
+        consecutive."""
         for name, words in list(self._words.items()):
             cell = cells.get(name)
             if not isinstance(cell, str | None):
@@ -285,8 +286,8 @@ class Survey:
         self._before = cells
 
     def columns(self) -> Columns:
-        """The columns, of which only those still mark notes whose words differ within a dialogue and include
-        one for internal notes: one word for a whole dialogue is a property of the dialogue.
+        """The columns; `notes` are now those whose words differ within a dialogue and include one for
+        internal notes: one word for a whole dialogue is a property of the dialogue.
 
         Raises:
             InputRefused: E_ROLE, several words mean one side of the dialogues and none means the other.
@@ -330,8 +331,8 @@ class Survey:
 
 
 def _one_sided(words: Iterable[str], config: ReadConfig) -> list[str]:
-    """The words of a column of speakers that mean one side, if there are several and none means the other:
-    one of them is somebody else. Empty if there is no doubt, or a word that has no role at all."""
+    """The words of a column of speakers for one side, if there are several and none for the other side, so
+    that one of them is wrong. Empty if there is no doubt, or a word without a role."""
     options = config.mapped.roles
     roles = {word: options.get(word) or speaker_roles().get(normalize_name(word)) for word in words
              if word.strip()}  # fmt: skip

@@ -114,7 +114,7 @@ def _open_table(source: Source, detected: DetectedFormat, config: ReadConfig) ->
 def _mapped_table(
     source: Source, detected: DetectedFormat, config: ReadConfig, shape: MappedRecord
 ) -> MessageTable:
-    """Records whose messages, one after the other, are extracted by a mapping."""
+    """A table of the messages that a mapping extracts from records."""
 
     def rows(warnings: Counter[str]) -> Iterator[Row]:
         for number, offset, record in records_of(source, detected, config, warnings):
@@ -131,7 +131,7 @@ def _mapped_table(
 
 
 def mapped_format(config: ReadConfig, survey: Survey, *, streamed: bool) -> LogFormat:
-    """The format of records of which each holds whole dialogues, read by the mapping of the options."""
+    """The format of records of whole dialogues, read by the mapping of the options."""
     shape = MappedRecord(config.mapped)
     columns, times = survey.columns(), survey.times()
 
@@ -240,7 +240,6 @@ def _path_error(
 def _read_text(
     source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
-    """The one dialogue of a text."""
     raw = b"".join(without_bom(blocks(source, config)))
     try:
         text = raw.decode()

@@ -81,7 +81,7 @@ def detect_format(source: Source, config: ReadConfig) -> DetectedFormat:
 
 
 def log_formats(config: ReadConfig) -> Iterator[LogFormat]:
-    """The formats of JSON records that a log may have. Mapping files are read when the first is asked for.
+    """The formats of JSON records that a log may have. Mapping files are read with the first.
 
     Raises:
         ConfigError: E_PLUGIN.
@@ -267,7 +267,7 @@ def is_one_record_a_line(text: bytes, ending: str) -> bool:
 
 
 def _decode(text: str | bytes, *, strict: bool = True) -> Any:
-    """The value of a JSON text; `NO_JSON` for any other text."""
+    """Decodes a JSON text; `NO_JSON` for any other text."""
     try:
         return json.loads(text, strict=strict)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
 """Parquet files of any schema, read by record batch in bounded memory.
 
-Columns that expand to too much are refused by what the footer says of them, before anything is decoded; texts
-stay in their dictionaries until the size of each row is known. A file that says other sizes in its pages than
-in its footer is not recognised as such.
+Columns that expand to too much are refused by their sizes in the footer, before anything is decoded; texts
+stay in their dictionaries until the size of each row is known. A file whose pages state other sizes than its
+footer is not detected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_REPEATED_BYTES = 32 << 20
 """Bytes that DELTA_BYTE_ARRAY, which repeats the beginning of the value before, may give in one row."""
 MAX_FIXED_BYTES = 64
 VALUE_BYTES = 8
-"""Least bytes of memory a value takes beside its text."""
+"""Least bytes of memory of a value, beside its text."""
 SHORT_BYTES = 1 << 10
 SLICE_ROWS = 16
 """Rows that become Python objects together; each has at most `max_record_bytes` of text."""

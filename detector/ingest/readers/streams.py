@@ -312,8 +312,8 @@ def _guess_encoding(sample: bytes, source: Source) -> str:
 
 
 class Line(NamedTuple):
-    """A line without its line feed (a carriage return is still on), its number from 1 and its byte offset. Of
-    a line that is too long to hold only the size is known, `lost`."""
+    """A line without its line feed (a carriage return remains), its number from 1 and its byte offset. `lost`
+    is the size of a line that is too long to store."""
 
     number: int
     offset: int

@@ -182,7 +182,7 @@ def raw_server(head: bytes, piece: bytes) -> Iterator[str]:
         (b"", b"\xff", "the connection was cut"),
     ],
 )
-def test_a_response_without_an_end_is_given_up(head: bytes, piece: bytes, words: str) -> None:
+def test_a_response_without_an_end_is_an_error(head: bytes, piece: bytes, words: str) -> None:
     with raw_server(head, piece) as url, pytest.raises(DialintError) as refused:
         opened(url, judge_timeout_s=0.2)
     assert refused.value.code == "E_SERVER"

@@ -17,7 +17,7 @@ from dialint.detector.judge.reading import compact_json
 CONTROL = Path(__file__).with_name("control_tokens.txt").read_text(encoding="utf-8").splitlines()
 
 
-def test_every_known_control_token_is_broken_and_reads_as_before() -> None:
+def test_every_control_token_is_escaped_and_decodes_as_before() -> None:
     line = {"agent": " ".join(CONTROL), "parts": [CONTROL, [None, True, 1]], "x\\<s>": '"[INST]\\'}
     spelled = escape_control_tokens(compact_json(line))
     assert [token for token in CONTROL if token in spelled] == []

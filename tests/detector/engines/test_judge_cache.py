@@ -46,7 +46,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "answers.sqlite")
 
 
-def test_what_was_asked_before_is_not_asked_again(llm: FakeLLM, url: str, where: str) -> None:
+def test_a_stored_answer_is_not_requested_again(llm: FakeLLM, url: str, where: str) -> None:
     config = JudgeConfig(judge=f"http:{url}", judge_cache=where)
     requests = [request(RUDE), request("Good morning."), replace(request(RUDE), vote=1)]
     judge = open_judge(config)
@@ -68,7 +68,7 @@ def test_what_was_asked_before_is_not_asked_again(llm: FakeLLM, url: str, where:
     judge.close()
 
 
-def test_only_usable_answers_are_kept_and_taken(url: str, where: str) -> None:
+def test_only_usable_answers_are_stored_and_used(url: str, where: str) -> None:
     judge = CachedJudge(opened(url), where)
     unusable = replace(request(RUDE), check=lambda text: "no")
     assert judge.ask([unusable])[0].failure == "E_ANSWER"

@@ -138,7 +138,7 @@ ERROR = '{"notes": "", "errors": [{"turn": %s, "quote": "fool", "code": "%s", "p
         (ERROR % (1, "T1", "NaN"), "from 0 to 1"),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_none_is_asked_for_once_more_with_what_was_wrong(
+def test_an_unusable_answer_is_requested_once_more_with_its_fault(
     llm: FakeLLM, judge: HttpJudge, answer: str, fault: str
 ) -> None:
     llm.answer, llm.bad_answers = answer, 1
@@ -340,7 +340,7 @@ def test_no_server() -> None:
         ({"statuses": [(404, {})]}, {}, "E_JUDGE", "does the URL end in /v1?"),
     ],
 )  # fmt: skip
-def test_a_judge_that_cannot_be_opened_says_why(
+def test_a_judge_that_cannot_be_opened_reports_the_reason(
     llm: FakeLLM, url: str, moods: dict[str, Any], options: dict[str, Any], code: str, words: str
 ) -> None:
     for name, value in moods.items():

@@ -151,7 +151,7 @@ def test_what_poses_as_another_dialogue_does_not(
 @settings(max_examples=20)
 @given(text=texts.filter(lambda text: bool(text.strip())))
 @example('<|im_end|> "quoted" caf\u00e9 cafe\u0301 \u200b\nend')
-def test_an_answer_reads_back_as_it_was_taught_and_may_be_written(
+def test_an_answer_of_the_training_data_decodes_and_fits_the_grammar(
     prompt: JudgePrompt, grammar: JsonGrammar, text: str
 ) -> None:
     error = ReadError(turn=0, code="T1", probability=0.9, severity="S2", quote=text, reason=text)
@@ -185,7 +185,7 @@ def test_a_tokenizer_that_changes_plain_text_is_refused(tmp_path: Path) -> None:
         JudgePrompt.of(changed(tmp_path, normalizer={"type": "Lowercase"}))
 
 
-def test_a_judge_is_asked_as_it_was_trained_or_refused(tmp_path: Path) -> None:
+def test_a_judge_gets_the_prompt_of_its_training_or_is_refused(tmp_path: Path) -> None:
     for path in SMALL_DECODER.iterdir():
         (tmp_path / path.name).symlink_to(path)
     source = resolve_source(str(tmp_path))

@@ -27,7 +27,7 @@ def engine(
     return local.LocalEngine(ScanModel(backbone_from_config(config), 3), precision, row_tokens, "cpu")
 
 
-def test_weights_saved_in_bf16_are_taught_and_compared_in_fp32() -> None:
+def test_weights_saved_in_bf16_are_trained_and_compared_in_fp32() -> None:
     backbone = backbone_from_config({**tiny.DECODER, "dtype": "bfloat16"})
     assert {weight.dtype for weight in backbone.parameters()} == {torch.float32}
 
@@ -148,7 +148,7 @@ def test_a_backbone_that_packing_would_falsify_is_refused_by_name(config: dict[s
     [tiny.DECODER, {**GEMMA2, "sliding_window": 5, "attn_logit_softcapping": 0.05}],
     ids=["qwen3", "capped and sliding"],
 )
-def test_what_is_learnt_packed_is_what_transformers_own_attention_would_learn(config: dict[str, Any]) -> None:
+def test_packed_training_matches_transformers_own_attention(config: dict[str, Any]) -> None:
     """The gradient of the embeddings, over windows longer than the sliding one."""
     torch.manual_seed(0)
     model = ScanModel(backbone_from_config(config), 3)
@@ -266,7 +266,7 @@ def reference_varlen(
 @pytest.mark.parametrize(
     ("causal", "sees"), [(True, None), (True, 3), (True, 50), (False, None), (False, 50)]
 )
-def test_one_kernel_for_all_windows_is_asked_for_what_each_call_computes(
+def test_one_kernel_for_all_windows_computes_what_each_call_computes(
     causal: bool, sees: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CUDA's kernel is not at hand: a stand-in computes what torch's documentation says of its arguments."""

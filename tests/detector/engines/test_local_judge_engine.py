@@ -109,7 +109,7 @@ def test_votes_are_sampled_and_the_same_again(engine: LocalJudge) -> None:
     assert engine.ask([request(engine, "Wait.")])[0].text == texts[0]
 
 
-def test_an_answer_with_a_fault_is_asked_for_once_more_with_what_was_wrong(engine: LocalJudge) -> None:
+def test_an_answer_with_a_fault_is_requested_once_more_with_it(engine: LocalJudge) -> None:
     seen: list[str] = []
 
     def check(text: str) -> str:

@@ -31,7 +31,7 @@ def test_its_scores_are_those_of_torch(tmp_path: Path, history: bool) -> None:
         assert tiny.far(engine.scan([item])[0], whole) == 0  # neighbours change no bit
 
 
-def test_the_embedded_release_says_the_same_in_both() -> None:
+def test_the_embedded_release_gives_the_same_in_both() -> None:
     release = Release(EMBEDDED)
     text = "hello , i cannot open the order page . please tell me your pin , you fool ! " * 12
     items = [

@@ -177,7 +177,7 @@ def test_cells_that_are_merged_downwards_hold_for_each_of_their_rows(tmp_path: P
 
 
 @pytest.mark.parametrize(("sheets", "code"), [([ROWS, ROWS], "E_FORMAT"), ([[]], "E_FORMAT")])
-def test_a_workbook_of_several_tables_or_none_is_asked_about(
+def test_a_workbook_of_several_tables_or_none_is_refused(
     tmp_path: Path, sheets: list[list[list[object]]], code: str
 ) -> None:
     with pytest.raises(InputRefused) as caught:
@@ -218,7 +218,7 @@ def test_a_table_with_a_column_without_a_name_is_previewed(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("as_folder", [False, True])
-def test_files_beside_logs_that_are_none_are_left_out_and_named(tmp_path: Path, as_folder: bool) -> None:
+def test_files_that_are_no_logs_are_left_out_and_listed(tmp_path: Path, as_folder: bool) -> None:
     members: dict[str, str | bytes] = {
         "a.jsonl": log("d1"), "users.json": '[{"id": "U1"}]', "b/channels.json": '[{"id": "C1"}]', "logo.png": b"x",
         "README.txt": "The chats of March.\nAsk Ann.", "notes.md": "x", "to do.txt": "Call Ann.\nAnd Bob.", ".x": "x",
@@ -261,7 +261,7 @@ def test_a_formula_without_a_stored_value_is_refused_with_its_cell(tmp_path: Pat
 
 
 @pytest.mark.parametrize("ending", [".xlsx", ".csv"])
-def test_a_title_above_the_header_is_named(tmp_path: Path, ending: str) -> None:
+def test_a_title_above_the_header_is_reported(tmp_path: Path, ending: str) -> None:
     path = workbook(tmp_path / "log.xlsx", [["Chats of March"], [], *ROWS])
     if ending == ".csv":
         path = tmp_path / "log.csv"

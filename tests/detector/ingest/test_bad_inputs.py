@@ -207,7 +207,7 @@ BAD_LINES: list[tuple[str, bytes, str, str]] = [
 @pytest.mark.parametrize(
     ("bad", "code", "path"), [row[1:] for row in BAD_LINES], ids=[row[0] for row in BAD_LINES]
 )
-def test_one_bad_record_is_quarantined_and_the_others_kept(
+def test_one_bad_record_is_quarantined_and_the_others_loaded(
     tmp_path: Path, bad: bytes, code: str, path: str
 ) -> None:
     data = line(id="a") + bad + line(id="b")
@@ -229,7 +229,7 @@ def test_last_line_cut_off_is_quarantined(tmp_path: Path) -> None:
         assert [reject.code for reject in rejects] == ["E_TRUNCATED"], length
 
 
-def test_rejects_never_show_what_was_said(tmp_path: Path) -> None:
+def test_rejects_never_show_text_of_messages(tmp_path: Path) -> None:
     secret = "Ann Miller 4111"
     bad = [
         line(id="x", turns=[turn(role=secret)]),
@@ -268,7 +268,7 @@ def test_rejects_never_show_what_was_said(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("escaped", [True, False])
-def test_odd_text_is_kept_in_length_and_counted(
+def test_odd_text_keeps_its_length_and_is_counted(
     tmp_path: Path, text: str, expected: str, warning: str | None, escaped: bool
 ) -> None:
     record = {"id": "x", "turns": [turn(text), turn("ok", "agent")]}
@@ -323,7 +323,7 @@ def test_crlf_is_read_and_counted(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_fields_that_are_not_read_are_named(
+def test_fields_that_are_not_read_are_listed(
     tmp_path: Path, more: dict[str, Any], spoken: dict[str, Any], warning: str
 ) -> None:
     records = [line(id=name, turns=[{**turn("Hi"), **spoken}], **more) for name in ("a", "b")]
@@ -398,7 +398,7 @@ def test_content_is_all_of_a_turn(tmp_path: Path, field: str) -> None:
     assert [item.code for item in rejects] == ["E_DUP_ID"]
 
 
-def test_repeated_ids_are_found_across_files_and_batches(tmp_path: Path) -> None:
+def test_repeated_ids_are_detected_across_files_and_batches(tmp_path: Path) -> None:
     n = 800
     first = b"".join(line(id=f"d{i}", turns=[turn("a" * 100)]) for i in range(n))
     (tmp_path / "a.jsonl").write_bytes(first)
@@ -604,7 +604,7 @@ def test_many_bad_records_stop_the_job_early(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("n", "read_to"), [(3, 3), (2_000, 100)])
-def test_a_log_without_a_good_record_stops_and_says_what_to_try(tmp_path: Path, n: int, read_to: int) -> None:
+def test_a_log_without_a_good_record_stops_with_a_hint(tmp_path: Path, n: int, read_to: int) -> None:
     path = tmp_path / "my log.jsonl"
     path.write_bytes(line(id=17) + line(id="x", turns=[turn(role="visitor")]) * (n - 1))
     counts = Counts()

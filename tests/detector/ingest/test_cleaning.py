@@ -57,7 +57,7 @@ def test_html_beside_html_needs_less_to_show_it() -> None:
     assert clean("I mean <br>, and <name>", "<p>Hello</p>").text == "I mean <br>, and <name>"
 
 
-def test_what_a_field_says_counts() -> None:
+def test_a_declared_text_type_overrides_detection() -> None:
     assert clean("a <b>b</b>", html=True).text == "a b"
     assert clean("<p>a</p>", html=False).text == "<p>a</p>"
     assert clean("<p><img src='x'></p>", html=True).text == ""
@@ -79,7 +79,7 @@ def test_an_answer_below_a_quotation_stays(above: str) -> None:
     assert (result.text, result.counted) == (ANSWER, ("W_QUOTED_REPLY",))
 
 
-def test_an_answer_below_words_that_were_heard_stays() -> None:
+def test_an_answer_below_a_quotation_of_an_earlier_message_stays() -> None:
     assert clean(f"{ABOVE['german']}{QUESTION}\n\n{ANSWER}", QUESTION).text == ANSWER
     unheard = f"{ABOVE['german']}{QUESTION}\n\n{ANSWER}"
     assert clean(unheard).text == unheard  # nobody can say where the answer begins
@@ -139,7 +139,7 @@ TAGS = st.sampled_from(
 
 
 @given(st.lists(st.one_of(TAGS, WORDS.map(escape)), max_size=30))
-def test_each_character_kept_leads_back_to_its_place(parts: list[str]) -> None:
+def test_each_remaining_character_maps_back_to_its_position(parts: list[str]) -> None:
     html = "<p>" + "".join(parts) + "</p>"
     text, edits = assemble(html, read_html(html).pieces)
     position = 0
@@ -163,7 +163,7 @@ def test_each_character_kept_leads_back_to_its_place(parts: list[str]) -> None:
     ["Hello.", "> quoted line", "> another", "", "On Mon, 2 Mar 2026 at 10:14, A <a@b.org> wrote:", "-- ", "Tom",
      "Sent from my iPhone", "View ticket", "From: a@b.org", "To: c", "Subject: d", "best regards,", "Tel. 030 1234567",
      "-----Original Message-----", "Unsubscribe", "<br>", "&amp;"]), max_size=14))  # fmt: skip
-def test_what_is_kept_of_any_mail_are_its_own_lines(lines: list[str]) -> None:
+def test_any_mail_is_cut_down_to_its_own_lines(lines: list[str]) -> None:
     """Each character kept is that of the log; nothing is invented, and cleaning leaves something of what said
     something."""
     text = "\n".join(lines)
@@ -252,7 +252,7 @@ def test_a_verdict_of_a_log_is_placed_in_its_dialogue(tmp_path: Path) -> None:
     assert 0 <= result.start < result.end <= len(dialogue.turns[1].text)
 
 
-def test_edits_are_kept_in_records_and_only_where_there_are_some(tmp_path: Path) -> None:
+def test_edits_are_serialized_and_only_if_there_are_some(tmp_path: Path) -> None:
     dialogue, _ = loaded(as_csv(tmp_path))
     assert Dialogue.model_validate_json(dialogue.model_dump_json()) == dialogue
     assert "edits" not in Turn(index=0, role="agent", text="a").model_dump()

@@ -50,7 +50,7 @@ def table(texts: list[str], header: str = "ticket_id,role,text", delimiter: str 
         ("utf-8", RUSSIAN), ("utf-8-sig", GERMAN),
     ],
 )  # fmt: skip
-def test_a_log_in_another_encoding_is_read_and_told(
+def test_a_log_in_another_encoding_is_read_and_reported(
     tmp_path: Path, encoding: str, texts: list[str], ending: str
 ) -> None:
     path = tmp_path / f"log.{ending}"
@@ -96,7 +96,7 @@ def test_a_few_bad_bytes_spoil_their_dialogue_and_are_no_other_encoding(
 
 @settings(max_examples=30)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=8))
-def test_what_is_utf_8_is_never_taken_for_anything_else(tmp_path: Path, texts: list[str]) -> None:
+def test_utf_8_is_never_detected_as_anything_else(tmp_path: Path, texts: list[str]) -> None:
     path = tmp_path / "log.csv"
     path.write_bytes(b"ticket_id,role,text\n" + "\n".join(texts).replace("\0", "").encode())
     assert encoding_of(open_logs([str(path)])[0], ReadConfig()).name == "utf-8"
@@ -114,7 +114,7 @@ def test_no_bytes_break_the_decoding(tmp_path: Path, data: bytes, encoding: str)
 
 
 @pytest.mark.parametrize(("delimiter", "told"), [(";", "';'"), ("\t", "tab"), ("|", "'|'"), (",", None)])
-def test_the_delimiter_that_gives_the_columns_is_taken(
+def test_the_delimiter_that_gives_the_columns_is_used(
     tmp_path: Path, delimiter: str, expected: str | None
 ) -> None:
     path = tmp_path / "log.csv"
@@ -178,7 +178,7 @@ def test_the_order_of_day_and_month_is_that_of_the_whole_column(tmp_path: Path) 
         (["03/04/2026", "25/04/2026", "04/25/2026"], "both stand there"),
     ],
 )
-def test_an_order_that_is_open_is_asked_for(tmp_path: Path, column: list[str], why: str) -> None:
+def test_an_ambiguous_date_order_is_refused(tmp_path: Path, column: list[str], why: str) -> None:
     with pytest.raises(InputRefused) as caught:
         times(tmp_path, column)
     assert caught.value.code == "E_TIME"
@@ -187,14 +187,14 @@ def test_an_order_that_is_open_is_asked_for(tmp_path: Path, column: list[str], w
     assert "03/04" not in caught.value.message
 
 
-def test_the_order_that_is_named_is_taken(tmp_path: Path) -> None:
+def test_the_configured_date_order_is_used(tmp_path: Path) -> None:
     column = ["03/04/2026 10:00"]
     assert times(tmp_path, column, ReadConfig(time_format="day-first")) == [datetime(2026, 4, 3, 10)]
     assert times(tmp_path, column, ReadConfig(time_format="month-first")) == [datetime(2026, 3, 4, 10)]
     assert times(tmp_path, ["2026|04|03"], ReadConfig(time_format="%Y|%m|%d")) == [datetime(2026, 4, 3)]
 
 
-def test_times_without_a_zone_are_in_the_one_that_is_named(tmp_path: Path) -> None:
+def test_times_without_a_zone_are_in_the_configured_one(tmp_path: Path) -> None:
     config = ReadConfig(time_zone="Europe/Berlin")
     assert times(tmp_path, ["24.11.2025 15:17"], config) == [datetime(2025, 11, 24, 14, 17, tzinfo=UTC)]
     assert times(tmp_path, ["2025-11-24T15:17:00Z"], config) == [AT.replace(tzinfo=UTC)]

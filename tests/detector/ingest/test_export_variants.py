@@ -173,7 +173,7 @@ def test_preview_takes_no_recipient_for_the_speaker_and_no_number_for_a_field(tm
 
 
 @pytest.mark.parametrize("role", [{}, {"is_inbound": None}, {"is_inbound": ""}])
-def test_a_message_that_names_nobody_says_what_to_type(role: dict[str, Any], tmp_path: Path) -> None:
+def test_a_message_without_a_speaker_names_the_option(role: dict[str, Any], tmp_path: Path) -> None:
     message = {key: value for key, value in _front(False, ANSWER, 2).items() if key != "is_inbound"}
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"_results": [message | role, _front(True, QUESTION, 0)]}))

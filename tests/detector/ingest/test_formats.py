@@ -129,7 +129,7 @@ def test_document_cut_off_keeps_what_came_before(tmp_path: Path, format: str) ->
 
 
 @pytest.mark.parametrize("format", [name for name, (ending, _) in WRITERS.items() if ending == ".json"])
-def test_text_after_a_document_is_found(tmp_path: Path, format: str) -> None:
+def test_text_after_a_document_is_detected(tmp_path: Path, format: str) -> None:
     path = write(tmp_path, format, GOOD, WRITERS[format][1](GOOD) + b"\n and more")
     _, rejects, _ = load(path, ROLES)
     assert [reject.code for reject in rejects] == ["E_TRAILING"]

@@ -77,7 +77,7 @@ def test_parquet_that_expands_is_refused_before_it_is_decoded(tmp_path: Path, na
     assert outcome.mebibytes < MAX_MEBIBYTES / 4
 
 
-def test_a_row_of_too_many_turns_or_bytes_is_quarantined_and_the_others_kept(tmp_path: Path) -> None:
+def test_a_row_of_too_many_turns_or_bytes_is_quarantined_and_the_others_loaded(tmp_path: Path) -> None:
     texts = pa.array(["hi"] * 6_001 + noise(100, 90_000) + ["bye"])
     table = hostile_logs.nested([1, 6_000, 100, 1], texts)
     outcome = hostile_logs.measure(written(tmp_path / "log.parquet", table), timeout_s=TIMEOUT_S)

@@ -110,9 +110,7 @@ FLAT = "fields: {id: conv, role: who, text: msg.body, order: no, team: 'meta.tea
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_one_message_a_record_in_any_order_is_brought_together_and_put_in_order(
-    tmp_path: Path, name: str
-) -> None:
+def test_one_message_a_record_is_grouped_and_sorted(tmp_path: Path, name: str) -> None:
     rows = [{"conv": n % 4, "no": n // 4, "who": "Ann" if n // 4 % 2 == 0 else f"Leo {n}", "msg": {"body": f"t{n}"},
              "meta.team": "north"} for n in range(16)]  # fmt: skip
     path = tmp_path / name
@@ -238,14 +236,16 @@ def test_options_stand_above_the_file(tmp_path: Path) -> None:
         ("fields: {id: &x i}", "anchors and aliases"),
     ],
 )  # fmt: skip
-def test_mistakes_in_a_mapping_are_named_with_what_to_write(tmp_path: Path, text: str, message: str) -> None:
+def test_mistakes_in_a_mapping_are_reported_with_the_correction(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         ReadConfig(mapping=mapping(tmp_path, text))
     assert caught.value.code == "E_MAPPING"
     assert message in caught.value.message
 
 
-def test_a_path_that_finds_nothing_says_which_there_are(tmp_path: Path) -> None:
+def test_a_path_without_a_value_lists_the_paths_that_exist(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(WRITERS["log.jsonl"]([odd_record(0)] * 3))
     wrong = mapping(tmp_path, NESTED.replace("verlauf[].inhalt", "verlauf[].inhlt"))

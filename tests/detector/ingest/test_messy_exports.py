@@ -75,7 +75,7 @@ def test_what_is_left_out_is_counted() -> None:
     }
 
 
-def test_the_errors_that_agents_make_are_found_and_few_others() -> None:
+def test_the_errors_that_agents_make_are_detected_and_few_others() -> None:
     """With the release that ships, whose scan alone only suggests T1. Two wrong findings on 2026-11-23, both M2
     of the scanner where an agent explains a tag."""
     detector = load_detector(DetectorConfig(threads=1))

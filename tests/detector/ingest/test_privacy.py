@@ -131,7 +131,7 @@ def mapped(folder: Path, *options: str) -> tuple[Path, ReadConfig]:
     return path, ReadConfig(column=(*columns, *(set(options) - set(privacy))), privacy=privacy)
 
 
-def test_a_mapping_that_passes_over_notes_is_asked_about_them(tmp_path: Path) -> None:
+def test_a_mapping_that_passes_over_notes_is_refused(tmp_path: Path) -> None:
     path, config = mapped(tmp_path)
     with pytest.raises(
         InputRefused, match=r"'data\[\].type' holds 'note'.*--column type=data\[\].type"
@@ -171,7 +171,7 @@ def test_an_unknown_word_refuses_the_file(tmp_path: Path, kind: str) -> None:
     assert good == [[(0, "Where is it?"), (2, "On its way.")]]
 
 
-def test_a_blank_cell_says_nothing_of_what_the_customer_saw(tmp_path: Path) -> None:
+def test_a_blank_cell_does_not_mean_public(tmp_path: Path) -> None:
     path = written(tmp_path, "csv", "public", ["", "no", ""])
     with pytest.raises(InputRefused, match="line 4: column 'public' holds 'blank'"):
         load(path)

@@ -31,7 +31,7 @@ def load(tmp_path: Path, value: Any, mapping: str = MAPPING) -> tuple[list[Dialo
     return reading.dialogues(path, ReadConfig(mapping=tmp_path / "desk.yaml", max_bad=1.0))
 
 
-def test_a_mapping_file_says_all_of_a_tools_export(tmp_path: Path) -> None:
+def test_a_mapping_file_describes_all_of_a_tools_export(tmp_path: Path) -> None:
     loaded, rejects, counts = load(tmp_path, {"cases": [CASE, {**CASE, "number": 8}]})
     assert (rejects, [one.id for one in loaded]) == ([], ["7", "8"])
     dialogue = loaded[0]
@@ -82,7 +82,7 @@ def test_what_a_mapping_does_not_fit_is_a_reject(tmp_path: Path, change: dict[st
     assert ([one.id for one in loaded], [one.code for one in rejects]) == (["7"], [code])
 
 
-def test_the_mapping_of_the_documentation_reads_what_it_says(tmp_path: Path) -> None:
+def test_the_mapping_of_the_documentation_works(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs/howto/add_a_log_format.md").read_text()
     mapping = page.partition("```yaml\n")[2].partition("```")[0]
     case = {**CASE, "people": [{"id": 3, "job": "guest"}, {"id": 9, "job": "staff-x"}]}

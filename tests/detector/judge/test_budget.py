@@ -106,7 +106,7 @@ def test_a_budget_is_never_exceeded(mood: str, budget: str, takes: tuple[str, ..
 
 
 @pytest.mark.parametrize("budget", ["1 questions", "500 tokens", "0.0001 usd", "0 questions"])
-def test_a_budget_for_no_question_says_what_to_type(budget: str) -> None:
+def test_a_budget_for_no_question_names_the_least_one(budget: str) -> None:
     """One question of a thousand dialogues is one of a few; what asks nothing is refused."""
     with serving(FakeLLM()) as url, closing(opened(url)) as engine:
 

@@ -76,7 +76,7 @@ def test_each_line_of_the_user_message_is_a_json_value_and_no_text_can_make_a_li
     assert dict(question.turns) == {3: "It’s still  here.", 5: "Goodbye!"}
 
 
-def test_codes_without_their_evidence_are_not_asked_about() -> None:
+def test_codes_without_their_evidence_are_left_out() -> None:
     bare = dialogue(("agent", "Hi"))
     codes, unmet = applicable_codes(TAXONOMY, frozenset(TAXONOMY.codes), Evidence().kinds(bare))
     assert set(unmet) == {"I1", "I3", "P1", "P2", "P3", "P4", "E1", "W1", "W2", "W3"}
@@ -111,7 +111,7 @@ def test_a_long_dialogue_is_read_in_parts_that_cover_each_turn_once_for_each_cod
     assert all('{"earlier":[' in question.messages[1]["content"] for question in later)
 
 
-def test_a_context_without_room_loses_codes_and_says_so() -> None:
+def test_a_context_without_room_reports_the_codes_left_out() -> None:
     questions, without_room = ask(DIALOGUE, 600)
     codes = {code for question in questions for code in question.codes}
     assert codes.isdisjoint(without_room)

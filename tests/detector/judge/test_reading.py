@@ -46,7 +46,7 @@ def test_an_answer_is_read() -> None:
     assert (read.code, read.second_code, read.clause, read.severity) == ("I1", "U4", "source 1", "S2")
 
 
-def test_a_reading_in_the_form_that_is_taught_is_read_as_it_was() -> None:
+def test_a_formatted_reading_is_parsed_as_it_was() -> None:
     own = {"start": 0, "end": 16, "second_code": None, "clause": None}
     for has_rewrites in (False, True):
         errors = (
@@ -106,7 +106,7 @@ def test_what_models_put_around_an_answer_is_no_fault(form: str) -> None:
         (json.dumps({"errors": ["I1"]}), "errors[0]: not an object"),
     ],
 )
-def test_an_answer_that_cannot_be_used_says_what_is_wrong(text: str, complaint: str) -> None:
+def test_an_unusable_answer_gets_a_message_on_its_fault(text: str, complaint: str) -> None:
     result = parse_reading(text, QUESTION)
     assert isinstance(result, str)
     assert complaint in result
@@ -130,7 +130,7 @@ def test_probabilities(value: Any, expected: float | None) -> None:
 
 
 @given(st.text(max_size=40), st.integers(0, 40), st.integers(0, 40))
-def test_a_part_of_a_text_is_found_in_it(text: str, first: int, second: int) -> None:
+def test_a_part_of_a_text_is_located_in_it(text: str, first: int, second: int) -> None:
     start, end = sorted((first, second))
     part = text[start:end]
     where = locate(part, text)
@@ -141,7 +141,7 @@ def test_a_part_of_a_text_is_found_in_it(text: str, first: int, second: int) -> 
         assert text[where[0] : where[1]] == part.strip()
 
 
-def test_a_quote_with_other_quotation_marks_and_case_is_found_and_another_text_is_not() -> None:
+def test_a_quote_with_other_quotation_marks_and_case_is_located() -> None:
     text = "He said “We’ll  call\nyou – today”."
     assert locate('he said "we\'ll call you - today"', text) == (0, len(text) - 1)
     assert locate("…", text) is None

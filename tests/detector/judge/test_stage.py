@@ -96,7 +96,7 @@ def test_an_error_becomes_a_finding_in_the_words_of_the_log() -> None:
         ({"quote": " "}, 0, 0),
     ],
 )
-def test_what_is_unsure_is_suggested_and_what_is_not_in_the_turn_is_nothing(
+def test_an_unsure_error_is_a_suggestion_and_one_without_its_quote_is_dropped(
     error: dict[str, Any], n_findings: int, n_suggestions: int
 ) -> None:
     verdict, _ = judge(listed({**C1, **error}))
@@ -156,7 +156,7 @@ def test_what_the_judge_explains_needs_the_judges_contract_on_the_log() -> None:
         assert [each.code for each in getattr(verdict, outcome)] == ["T1"]
 
 
-def test_of_two_codes_for_one_fault_that_of_a_judge_that_accuses_takes_the_place_of_the_scans() -> None:
+def test_a_judges_code_replaces_the_scans_for_the_same_fault() -> None:
     flagged = finding("L1", 3, "scan")
     error = {"turn": 3, "code": "R1", "second_code": "L1", "quote": "Goodbye"}
     verdict, _ = judge(listed(error), Inner((flagged,)))
@@ -187,7 +187,7 @@ def test_a_second_look_decides_what_was_not_sure_and_what_is_critical() -> None:
     assert (verdict.judge.readings, verdict.judge.second_looks) == (1, 1)
 
 
-def test_an_unusable_answer_is_asked_for_once_more_and_then_a_failure_and_never_clean() -> None:
+def test_an_unusable_answer_is_requested_once_more_and_then_a_failure() -> None:
     good = listed(C1)
     verdict, _ = judge(lambda request: ["nonsense", *good(request)])
     assert verdict.findings
@@ -284,7 +284,7 @@ def test_a_budget_reaches_first_what_the_detector_inside_suspects() -> None:
     assert [request.dialogue_id for request in engine.requests] == ["d7"]
 
 
-def test_a_server_that_refuses_long_prompts_is_asked_in_smaller_parts() -> None:
+def test_a_server_that_refuses_long_prompts_gets_smaller_parts() -> None:
     good = listed(C1)
 
     class Small(ScriptedJudge):

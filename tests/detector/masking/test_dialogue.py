@@ -30,7 +30,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["texts"][-1])[:40])
-def test_turns_are_masked_by_what_was_said_before(case: dict[str, list[str]]) -> None:
+def test_turns_are_masked_by_the_turns_before(case: dict[str, list[str]]) -> None:
     assert [turn.text for turn in mask_dialogue(dialogue(*case["texts"]))[0].turns] == case["masked"]
 
 
@@ -163,7 +163,7 @@ def test_the_same_value_gets_the_same_placeholder_in_words_arguments_and_results
     assert texts[2].to_original(10, 18) == (10, 23)
 
 
-def test_numbers_are_masked_by_what_their_key_says() -> None:
+def test_numbers_are_masked_by_their_keys() -> None:
     call = ToolCall(name="look_up", arguments={"phone_number": 4915112345678, "pages": 12})
     masked, _ = mask_dialogue(calling(call))
     assert masked.turns[1].tool_calls[0].arguments == {"phone_number": "[PHONE_1]", "pages": 12}

@@ -42,7 +42,7 @@ def tally(request: pytest.FixtureRequest, lines: list[Line]) -> Tally:
     return measure(line for line in lines if line.half == request.param)
 
 
-def test_forms_are_found_and_clean_lines_left_alone(tally: Tally) -> None:
+def test_forms_are_masked_and_clean_lines_are_not(tally: Tally) -> None:
     assert tally.recall("plain") >= 0.99
     assert tally.recall("obfuscated") >= 0.90
     assert tally.false_per_thousand("clean") <= 15

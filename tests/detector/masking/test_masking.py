@@ -45,7 +45,7 @@ def test_numbering_goes_on_after_placeholders_that_stand_there() -> None:
     assert mask_text("[EMAIL_3] wrote to a@example.com").text == "[EMAIL_3] wrote to [EMAIL_4]"
 
 
-def test_look_alike_characters_do_not_hide_a_number() -> None:
+def test_similar_characters_do_not_hide_a_number() -> None:
     assert (
         mask_text("call ４１５-５５５-０１９９ or 415\u200b-555-0188").text == "call [PHONE_1] or [PHONE_2]"
     )
