@@ -250,7 +250,7 @@ def test_rejects_never_show_text_of_messages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept", "warning"),
+    ("text", "expected", "warning"),
     [
         ("a\x07b\x1bc", "a b c", "W_CONTROL"),
         ("a\x7fb\x9bc", "a b c", "W_CONTROL"),

@@ -279,7 +279,7 @@ def test_mail_is_read_in_linear_time(pump: str, head: str) -> None:
     assert growth(make, 20_000) < 10
 
 
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("has_earlier", [True, False])
 @pytest.mark.parametrize("program", CASES["answers"]["mails"])
 def test_the_customers_words_in_an_answer_are_not_the_agents(program: str, has_earlier: bool) -> None:
     answers = CASES["answers"]

@@ -113,7 +113,7 @@ def test_no_bytes_break_the_decoding(tmp_path: Path, data: bytes, encoding: str)
         return
 
 
-@pytest.mark.parametrize(("delimiter", "told"), [(";", "';'"), ("\t", "tab"), ("|", "'|'"), (",", None)])
+@pytest.mark.parametrize(("delimiter", "expected"), [(";", "';'"), ("\t", "tab"), ("|", "'|'"), (",", None)])
 def test_the_delimiter_that_gives_the_columns_is_used(
     tmp_path: Path, delimiter: str, expected: str | None
 ) -> None:

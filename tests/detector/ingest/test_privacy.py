@@ -46,7 +46,7 @@ def written(folder: Path, kind: str, column: str, values: list[Any]) -> Path:
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize(
-    ("column", "note", "shown"),
+    ("column", "note", "public_word"),
     [
         ("is_internal", "Ja", "Nein"), ("is_internal", "да", "нет"), ("private", "sí", "no"),
         ("private", "TRUE", "False"), ("internal", "oui", "non"), ("is_private", "1", "0"),
@@ -67,7 +67,7 @@ def test_truth_words_of_many_languages(
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize(
-    ("column", "note", "shown"),
+    ("column", "note", "public_word"),
     [("type", "note", "comment"), ("kind", "Internal note", "reply"), ("channel", "Notiz", "Antwort"), ("note", "notatka", "odpowiedź"),
      ("activity_type", "nota interna", "respuesta"), ("category", "заметка", "ответ"), ("comment_type", "note interne", ""),
      ("entry_class", "whisper", "chat"), ("Art", "Notiz", "Antwort"), ("тип", "заметка", "ответ")],

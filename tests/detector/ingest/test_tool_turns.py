@@ -50,7 +50,7 @@ def test_json_lines_hold_the_tool_turns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("turn", "path", "found"),
+    ("turn", "path", "actual"),
     [
         ({"role": "agent", "tool_calls": {}}, "turns[1].tool_calls", "an object"),
         ({"role": "agent", "tool_calls": ["track"]}, "turns[1].tool_calls[0]", "a text"),
