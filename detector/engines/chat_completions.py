@@ -158,11 +158,11 @@ class TokenEstimate:
         """Estimates the tokens of a chat, with its template."""
         return int(self.factor * sum(map(_message_tokens, messages))) + 1
 
-    def believe(self, messages: Sequence[Mapping[str, str]], counted: int) -> int:
+    def validate_count(self, messages: Sequence[Mapping[str, str]], counted: int) -> int:
         """Returns a server's count of a chat, or 0 if it is implausible."""
         return counted if counted <= MOST * sum(map(_message_tokens, messages)) else 0
 
-    def learn(self, messages: Sequence[Mapping[str, str]], counted: int) -> None:
+    def update(self, messages: Sequence[Mapping[str, str]], counted: int) -> None:
         """Raises `factor` to a server's count of a chat's tokens."""
         self.factor = min(MOST, max(self.factor, MARGIN * counted / sum(map(_message_tokens, messages))))
 

@@ -72,7 +72,7 @@ def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None =
 
 
 class JudgePanel:
-    """Several judges as one: the votes on a question go to them in turn, a second reading to the first.
+    """Several judges as one: the votes on a question go to them in turn, a second look to the first.
 
     A judge that is gone stops the job, as a single one does.
     """

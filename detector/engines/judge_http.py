@@ -282,7 +282,7 @@ class HttpJudge:
                 if await self._handle_refusal(pending, refusal):
                     return None
                 continue
-            counted = self._estimate.believe(request.messages, completion.prompt_tokens)
+            counted = self._estimate.validate_count(request.messages, completion.prompt_tokens)
             output_tokens = completion.output_tokens
             if not 0 < output_tokens <= max(pending.max_tokens, len(completion.text.encode())):
                 output_tokens = pending.max_tokens  # not counted, or more than can be
@@ -293,7 +293,7 @@ class HttpJudge:
             )
             pending.reply = pending.reply.after(spent)
             if counted and pending.answers == 0:
-                self._estimate.learn(request.messages, counted)
+                self._estimate.update(request.messages, counted)
             if counted >= MIN_CONTEXT and size > MAX_CHARS_PER_TOKEN * counted:
                 self._shrink_context(counted)
                 return pending.finish(failure="E_CONTEXT")
@@ -320,7 +320,7 @@ class HttpJudge:
             pending.max_tokens = room
             return False
         if prompt_tokens:
-            self._estimate.learn(pending.request.messages, prompt_tokens)
+            self._estimate.update(pending.request.messages, prompt_tokens)
         if most is None or most >= (self._context or DEFAULT_CONTEXT):
             # The estimate or the answer's room was too small: the next prompt must be shorter than this one.
             most = None if prompt_tokens else int(0.9 * self._estimate.of_chat(pending.request.messages))

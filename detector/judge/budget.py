@@ -86,7 +86,7 @@ def parse_price(text: str) -> Price:
     return Price(float(match[1]), float(match[2]))
 
 
-class Purse:
+class BudgetTracker:
     """The rest of one chunk's allowance, infinite without a budget. `refused` is the cost of the last
     question for which it was too little."""
 
@@ -96,7 +96,7 @@ class Purse:
         self.left = math.inf if budget is None else budget.allowance(before, n)
         self.refused = 0.0
         self._reserved = 0.0
-        self._is_learning = self._unit != "questions"
+        self._is_calibrating = self._unit != "questions"
 
     def cost(self, prompt_tokens: int, output_tokens: int) -> float:
         """The cost of one question, in the budget's unit."""
@@ -111,7 +111,7 @@ class Purse:
         reservation, the most that they can cost, holds until `settle`: a second one has the prompt and twice
         the room, and verdicts by token take one more. The first question is asked alone, so that the engine
         learns how the server counts."""
-        if self._is_learning and self._reserved:
+        if self._is_calibrating and self._reserved:
             return 0
         left = self.left - self._reserved
         for answers in (2, 1):
@@ -125,5 +125,5 @@ class Purse:
     def settle(self, spent: Sequence[tuple[int, int]]) -> None:
         """Replaces the reservations by the tokens spent: those of the prompt and of the answers of each
         question."""
-        self._reserved, self._is_learning = 0.0, self._is_learning and not spent
+        self._reserved, self._is_calibrating = 0.0, self._is_calibrating and not spent
         self.left -= sum(self.cost(prompt_tokens, output_tokens) for prompt_tokens, output_tokens in spent)

@@ -69,11 +69,11 @@ class JudgedDialogue:
     def position_of(self) -> dict[int, int]:
         return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Discards all answers, for other questions."""
         self.readings, self.failed, self.answered, self.failures = {}, {}, set(), {}
 
-    def settle(self) -> None:
+    def aggregate(self) -> None:
         """Averages the readings, and records the questions without a usable answer."""
         self.errors = [error for own in self.readings.values() for error in average(own)]
         for number, failure in self.failed.items():

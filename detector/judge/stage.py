@@ -20,7 +20,7 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.decide import Rules
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo, JudgeUsage, Monitor
-from dialint.detector.judge.budget import Budget, Price, Purse
+from dialint.detector.judge.budget import Budget, BudgetTracker, Price
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import ANSWER_TOKENS, JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.guidelines import collect_evidence, read_guideline
@@ -235,8 +235,8 @@ class JudgedDetector:
         """Asks about all cases within the budget."""
         options = self.options
         is_first = self.n_before == 0
-        purse = Purse(options.budget, options.price, self.n_before, len(cases))
-        allowed = purse.left
+        tracker = BudgetTracker(options.budget, options.price, self.n_before, len(cases))
+        allowed = tracker.left
         self.n_before += len(cases)
         judged = [case for case in cases if case.verdict.status != "failed"]
         for case in judged:
@@ -245,31 +245,31 @@ class JudgedDetector:
             key=lambda case: (-case.expected_errors, hashlib.sha256(case.dialogue.id.encode()).digest())
         )
         room = self.engine.max_prompt_tokens
-        left = self._ask_within(purse, self._plan_readings(judged))
+        left = self._ask_within(tracker, self._plan_readings(judged))
         while self.engine.max_prompt_tokens < room:  # the server has refused a prompt as too long
             room = self.engine.max_prompt_tokens
             again = [case for case in judged if NO_ROOM in case.failed.values()]
             for case in again:
-                case.forget()
+                case.reset()
                 self._plan_questions(case)
-            left += self._ask_within(purse, self._plan_readings(again))
+            left += self._ask_within(tracker, self._plan_readings(again))
         for ask in left:
             if ask.number not in ask.case.readings:
                 ask.case.unasked.update(ask.codes)
         for case in cases:
-            case.settle()
+            case.aggregate()
         if options.has_second_look:
-            self._ask_within(purse, [ask for case in judged for ask in self._plan_second_looks(case)])
+            self._ask_within(tracker, [ask for case in judged for ask in self._plan_second_looks(case)])
         if options.budget is not None:
-            if is_first and purse.refused and purse.left == allowed:
+            if is_first and tracker.refused and tracker.left == allowed:
                 raise ConfigError(
                     "E_OPTION",
                     f'--judge-budget "{options.budget}" is {allowed:.3g} for the first {len(cases)}, and a '
-                    f"question takes up to {purse.refused:.3g}: --judge-budget "
-                    f'"{options.budget.least_for(purse.refused, len(cases))}" or more asks one',
+                    f"question takes up to {tracker.refused:.3g}: --judge-budget "
+                    f'"{options.budget.least_for(tracker.refused, len(cases))}" or more asks one',
                 )
             self.usage.allowed += allowed
-            self.usage.spent += allowed - purse.left
+            self.usage.spent += allowed - tracker.left
 
     def _plan_questions(self, case: JudgedDialogue) -> None:
         """Makes the questions about a case, and records the codes without the evidence that they need."""
@@ -365,7 +365,7 @@ class JudgedDetector:
             accept=accept,
         )
 
-    def _ask_within(self, purse: Purse, asks: Sequence[_Ask]) -> list[_Ask]:
+    def _ask_within(self, tracker: BudgetTracker, asks: Sequence[_Ask]) -> list[_Ask]:
         """Asks as many as the budget reaches, in waves; returns the others."""
         rest = list(asks)
         while rest:
@@ -374,7 +374,7 @@ class JudgedDetector:
                 tokens = self.engine.count_tokens(ask.messages)
                 if self.options.budget is not None:  # a server may be shown the schema in words
                     tokens += self.engine.count_tokens([{"role": "user", "content": str(ask.schema)}])
-                answers = purse.reserve(tokens, ANSWER_TOKENS)
+                answers = tracker.reserve(tokens, ANSWER_TOKENS)
                 if not answers:
                     break
                 sent.append(ask.request(answers))
@@ -387,11 +387,11 @@ class JudgedDetector:
             self.usage.seconds += time.monotonic() - started_s
             self.monitor.add_seconds("judge", time.monotonic() - started_s)
             for ask, reply in zip(wave, replies, strict=True):
-                self._note_reply(ask, reply)
-            purse.settle([(reply.prompt_tokens, reply.output_tokens) for reply in replies])
+                self._record_reply(ask, reply)
+            tracker.settle([(reply.prompt_tokens, reply.output_tokens) for reply in replies])
         return []
 
-    def _note_reply(self, ask: _Ask, reply: JudgeReply) -> None:
+    def _record_reply(self, ask: _Ask, reply: JudgeReply) -> None:
         case, usage = ask.case, self.usage
         usage.questions += 1
         usage.prompt_tokens += reply.prompt_tokens

@@ -257,15 +257,10 @@ def _times(heads: list[re.Match[str]], config: ReadConfig) -> list[datetime | No
         return ways[wanted]
     if not dates.is_ambiguous:
         return ways[dates.order]
-    in_order = [order for order, times in ways.items() if _rises(times)]
+    in_order = [order for order, times in ways.items() if times == sorted(filter(None, times))]
     if len(in_order) == 1:
         return ways[in_order[0]]
     raise BadRecord("E_TIME", "", excerpt(heads[0][1]), dates.ambiguity_message())
-
-
-def _rises(times: list[datetime | None]) -> bool:
-    present = [time for time in times if time is not None]
-    return len(present) == len(times) and present == sorted(present)
 
 
 webvtt = TextFormat("webvtt", lambda text: _VTT.match(text) is not None, _read_cues)
