@@ -1,4 +1,5 @@
-"""A PostgreSQL server of our own, for all tests that need one: started once, in a folder that is thrown away."""
+"""A PostgreSQL server of our own, for all tests that need one: started once, in a folder that is thrown
+away."""
 
 import os
 import pwd
@@ -25,7 +26,8 @@ os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 
 """Stores are copied between places and opened by child processes; tests of the key's file take it away."""
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-"""Two workers with two spinning threads each: tiny models trained ten times slower (2026-11-23, two cores)."""
+"""Two workers with two spinning threads each: tiny models trained ten times slower (2026-11-23, two
+cores)."""
 
 settings.register_profile(
     "dialint",
@@ -50,9 +52,9 @@ DIFFERS = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What uses the store is `slow` on PostgreSQL, but for the store's own tests, and of those the tampering with
-    each column and what repeats another with other values, if it is not in `DIFFERS`. Files are mixed, or all
-    processes would have a browser at the same time; that needs --no-loadscope-reorder."""
+    """Marks tests of the store on PostgreSQL as `slow`, except the store's own; and of those the tampering
+    with each column and repetitions with other values that are not in `DIFFERS`. Shuffles the files, as
+    otherwise all processes would run a browser at the same time; needs --no-loadscope-reorder."""
     items.sort(key=lambda item: (item.path.name not in LONGEST, zlib.crc32(item.path.name.encode())))
     databases = [getattr(getattr(item, "callspec", None), "id", "") for item in items]
     on_both = {item.function for item, name in zip(items, databases, strict=True) if "sqlite" in name}  # type: ignore[attr-defined]
@@ -178,7 +180,8 @@ def postgres() -> Iterator[Postgres]:
 
 class SharedStatements(dict[Any, Any]):
     """Compiled statements by the name of their database, where SQLAlchemy has a cache for each engine: every
-    test has an engine of its own, and compiling took a quarter of the time of the store's tests (2026-11-26)."""
+    test has an engine of its own, and compiling took a quarter of the time of the store's tests
+    (2026-11-26)."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         return super().get((key[0].name, *key[1:]), default)
@@ -199,8 +202,8 @@ if find_spec("sqlalchemy"):  # the environments of vLLM and of Ray have no store
 
 @pytest.fixture(autouse=True)
 def forked_workers(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Processes that judge are forks of the test's; a test marked `new_interpreter`, and those beside the threads
-    of Ray or vLLM, have them as users do."""
+    """Processes that judge are forks of the test's; a test marked `new_interpreter`, and those beside the
+    threads of Ray or vLLM, have them as users do."""
     beside_threads = request.path.parent.name in ("cluster", "with_vllm")
     if not beside_threads and not request.node.get_closest_marker("new_interpreter"):
         monkeypatch.setattr("dialint.detector.watchdog.os.posix_spawn", forked_worker.spawn)

@@ -1,8 +1,8 @@
-"""Runs a command of dialint in forked processes, the n-th of which is killed at its n-th step that changes the
-disk, and then once more without a kill.
+"""Runs a command of dialint in forked processes, the n-th of which is killed at its n-th step that changes
+the disk, and then once more without a kill.
 
-Usage: ``kill_driver.py STRIDE WORD...``; ``{}`` in a word becomes n. Prints for each n the exit code of the second
-run and, last, ``done`` once a first run was not killed.
+Usage: ``kill_driver.py STRIDE WORD...``; ``{}`` in a word becomes n. Prints for each n the exit code of the
+second run and, last, ``done`` once a first run was not killed.
 """
 
 import os
@@ -68,11 +68,11 @@ def main(stride: int, words: list[str]) -> None:
         import_module(f"dialint.{module}")  # each child would import it again
 
     for number in range(1, 10_000, stride):
-        named = [word.replace("{}", str(number)) for word in words]
-        if not os.WIFSIGNALED(run(named, number)):
+        command = [word.replace("{}", str(number)) for word in words]
+        if not os.WIFSIGNALED(run(command, number)):
             print("done")
             return
-        print(os.waitstatus_to_exitcode(run(named, 0)), flush=True)
+        print(os.waitstatus_to_exitcode(run(command, 0)), flush=True)
 
 
 if __name__ == "__main__":

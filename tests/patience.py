@@ -1,4 +1,4 @@
-"""How long a test waits for what must happen. A backstop and no measure: a busy machine must not fail a test."""
+"""Timeouts of tests, long enough for a busy machine: they measure nothing."""
 
 import time
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Runs command lines in one process, one after another, and says of each how it ended: libraries that take
-seconds to import are imported once, as processes that judge are forks of it. Read by `test_readme`; lines come
-by standard input."""
+seconds to import are imported once, as processes that judge are forks of it. Read by `test_readme`; lines
+come by standard input."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def run(line: str) -> int:
 
 
 for line in sys.stdin:
-    begun = seconds()
+    started = seconds()
     code = run(line)
     sys.stdout.flush()
     sys.stderr.flush()
-    print("\0" + json.dumps({"code": code, "seconds": round(seconds() - begun, 1)}), flush=True)
+    print("\0" + json.dumps({"code": code, "seconds": round(seconds() - started, 1)}), flush=True)

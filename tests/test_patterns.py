@@ -59,9 +59,9 @@ FAILS = (" zq(\x00", "zq-\n", "")
 @cache
 def modules() -> list[ModuleType]:
     names = [
-        found.name
+        module.name
         for package in PACKAGES
-        for found in pkgutil.walk_packages(importlib.import_module(package).__path__, package + ".")
+        for module in pkgutil.walk_packages(importlib.import_module(package).__path__, package + ".")
     ]
     return [importlib.import_module(name) for name in (*PACKAGES, *names) if name not in NO_IMPORT]
 
@@ -100,7 +100,7 @@ def written(module: ModuleType) -> Iterator[tuple[ast.Call, bool]]:
 
 @dataclass
 class EscapedAsWord(ast.NodeTransformer):
-    """What `re.escape` makes of a value is a row of literal characters: some word stands for it."""
+    """A value passed through `re.escape` is represented by a word."""
 
     word: str | bytes
 
@@ -285,10 +285,10 @@ def attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
     variants = VARIANTS if len(repeats) <= 12 else 1
     for lead, body, rest in repeats:
         letters = samples.of_class(body[0]) if len(body) == 1 and body[0][0] in CLASSES else []
-        for drawn in range(variants + len(letters)):
-            some = 1 + drawn % 2
+        for index in range(variants + len(letters)):
+            some = 1 + index % 2
             first = samples.draw(lead, some)
-            one = letters[drawn] if drawn < len(letters) else samples.draw(body, some)
+            one = letters[index] if index < len(letters) else samples.draw(body, some)
             other, after = samples.draw(body, 2), samples.draw(rest, some)
             units += [
                 (first, one), ("", first + one), (first, one + other), ("", first + one + other * 2 + after[:-1]),
@@ -341,19 +341,20 @@ def timer() -> Iterator[None]:
 
 
 MOST_PLAIN = 1000
-"""Times what a plain pattern costs, of a linear one: lists of phrases in Turkish, which read a clause from each of
-its words, take up to 450 on made texts without any end of a clause (2026-11-30), 50 microseconds a letter."""
+"""Times what a plain pattern costs, of a linear one: lists of phrases in Turkish, which read a clause from
+each of its words, take up to 450 on made texts without any end of a clause (2026-11-30), 50 microseconds a
+letter."""
 
 
 @cache
 def plain_s(length: int) -> float:
-    """What a plain pattern costs here for `length` characters, in CPU seconds."""
+    """The CPU seconds of a plain pattern on `length` characters."""
     plain = re.compile(r"\b(?:one|two|three|[a-z]\d)\b")
     return min(cost(plain, ("", "a b2 ", ""), length) for _ in range(5))
 
 
 def worst(pattern: re.Pattern[Any], length: int = LENGTH) -> str | None:
-    """How `pattern` blows up, if it does: the attack and what four times the length cost."""
+    """An attack on which `pattern` takes more than linear time, and its cost at four times the length."""
     usual = 3 * plain_s(length)
     for attack in attacks(pattern):
         once = cost(pattern, attack, length)
@@ -375,8 +376,8 @@ def worst(pattern: re.Pattern[Any], length: int = LENGTH) -> str | None:
 @pytest.mark.usefixtures("timer")
 @pytest.mark.parametrize("passed", [LINEAR, pytest.param(None, marks=pytest.mark.slow)], ids=["new", "all"])
 def test_no_pattern_takes_more_than_linear_time(passed: Path | None) -> None:
-    known = set(passed.read_text("ascii").split()) if passed else set()
-    examined = {name: source for name, source in patterns().items() if digest(source) not in known}
+    linear = set(passed.read_text("ascii").split()) if passed else set()
+    examined = {name: source for name, source in patterns().items() if digest(source) not in linear}
     assert [
         f"{name}: {why}" for name, source in examined.items() if (why := worst(re.compile(*source)))
     ] == []
@@ -415,7 +416,7 @@ def test_patterns_with_one_way_to_match_pass(pattern: str) -> None:
 
 
 @pytest.mark.slow
-def test_patterns_are_found_wherever_they_stand() -> None:
+def test_patterns_are_collected_everywhere() -> None:
     names = " ".join(patterns())
     for package in (*PACKAGES, "dialint.detector.masking.addresses", "dialint.labeling.synthetic.rules"):
         assert package in names
@@ -423,8 +424,8 @@ def test_patterns_are_found_wherever_they_stand() -> None:
 
 
 @pytest.mark.slow
-def test_functions_compile_no_pattern_that_cannot_be_looked_at() -> None:
-    """What a function hands to `re` is made of literals and globals, or escaped, or listed in `LATE`."""
+def test_functions_compile_no_pattern_that_cannot_be_checked() -> None:
+    """Arguments of `re` in functions are literals, globals, escaped values, or listed in `LATE`."""
     unknown = [
         (module.__name__, call.lineno, ast.unparse(call.args[0]))
         for module in modules()

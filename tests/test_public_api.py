@@ -1,4 +1,4 @@
-"""What `import dialint` promises: the examples in its docstring run, on the embedded release."""
+"""The examples in the docstring of `dialint` run, on the embedded release."""
 
 import json
 import re
@@ -48,15 +48,15 @@ def test_python_and_the_command_line_give_the_same_verdicts(tmp_path: Path) -> N
     log, out = tmp_path / "log.jsonl", tmp_path / "v.jsonl"
     whose = {"agent": "ada", "team": "north", "channel": "chat", "at": "2026-11-02T10:00:00Z"}
     german = "Guten Tag, ich sehe gern für Sie nach und melde mich gleich wieder bei Ihnen."
-    asked = {"role": "customer", "text": "Where is my order?"}
+    question = {"role": "customer", "text": "Where is my order?"}
     with log.open("w", encoding="utf-8") as file:
-        for about, said in (
+        for about, texts in (
             ({"dialogue_id": "whole", **whose}, ["Hello {first_name}, your parcel arrives tomorrow."]),
             ({"dialogue_id": "clean"}, ["It was shipped yesterday and arrives on Friday."]),
             ({"dialogue_id": "german"}, [german]), ({"dialogue_id": "alone"}, []),
         ):  # fmt: skip
             at = {"at": about.pop("at")} if "at" in about else {}
-            turns = [{**asked, **at}, *({"role": "agent", "text": text} for text in said)]
+            turns = [{**question, **at}, *({"role": "agent", "text": text} for text in texts)]
             file.write(json.dumps({**about, "turns": turns}) + "\n")
     config = ScoreConfig(out=out, quiet=True, watch=WatchConfig(dialogue_seconds=0))
     assert run([str(log)], config) == 0

@@ -1,7 +1,7 @@
 """Every command of the README and of the how-tos as written, in order, from nothing, on the sample log.
 
-A line whose comment says what it *needs* is not run; what may be needed is listed here. The console is started,
-asked and stopped.
+A line whose comment says what it *needs* is not run; what may be needed is listed here. The console is
+started, asked and stopped.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ PAGES = (
     "docs/howto/serve_the_judge.md", "docs/howto/serve_the_api.md", "docs/howto/add_a_log_format.md",
 )  # fmt: skip
 NEEDS = {"a clone", "a GPU", "a port", "decisions", "that file"}
-"""What the sample log alone does not have: the words after *needs* in a comment."""
+"""Requirements beyond the sample log: the words after *needs* in a comment."""
 LIMIT_S = 3600
-"""Of the clock: a machine that is shared by many takes ten times the processor's time."""
+"""Wall time: a shared machine may take ten times the CPU time."""
 
 
 @dataclass(frozen=True)
@@ -48,28 +48,28 @@ class Line:
 
     @property
     def needs(self) -> str | None:
-        found = re.match(r"needs ([^:;,]+)", self.comment)
-        return found[1].strip() if found else None
+        match = re.match(r"needs ([^:;,]+)", self.comment)
+        return match[1].strip() if match else None
 
     @property
     def code(self) -> int:
         """The exit code that the comment announces."""
-        found = re.search(r"exit code (\d)", self.comment)
-        return int(found[1]) if found else 0
+        match = re.search(r"exit code (\d)", self.comment)
+        return int(match[1]) if match else 0
 
 
 def lines() -> list[Line]:
     pages = "".join((ROOT / page).read_text() for page in PAGES)
     blocks = re.findall(r"^```sh\n(.*?)^```", pages, re.MULTILINE | re.DOTALL)
-    found = []
+    result = []
     for text in "".join(blocks).splitlines():
         command, _, comment = text.partition(" #")
-        found += [Line(part.strip(), comment.strip()) for part in command.split("&&")]
-    return found
+        result += [Line(part.strip(), comment.strip()) for part in command.split("&&")]
+    return result
 
 
 def answers_on_its_port(environment: dict[str, str], folder: Path) -> bool:
-    """Whether the console, started here on a free port, answers and ends when it is told to."""
+    """Returns whether the console starts on a free port, responds, and ends on SIGINT."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -101,7 +101,7 @@ def test_blocks_of_commands_are_marked_as_such() -> None:
     assert sum(line.needs is None for line in lines()) >= 30
 
 
-def test_every_command_has_the_options_that_it_is_shown_with() -> None:
+def test_every_command_has_the_options_of_its_examples() -> None:
     """Those that need a GPU or a server too, which nothing else here runs."""
     n = 0
     for page in (ROOT / "README.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))):
@@ -126,11 +126,11 @@ def test_a_page_names_the_extras_that_its_commands_need() -> None:
     lacking = []
     for page in sorted((ROOT / "docs" / "howto").glob("*.md")):
         text = page.read_text()
-        named = {extra for names in re.findall(r"dialint\[([a-z,]+)\]", text) for extra in names.split(",")}
-        brought = {module for extra in named for module in modules_by_extra()[extra]}
+        extras = {extra for names in re.findall(r"dialint\[([a-z,]+)\]", text) for extra in names.split(",")}
+        modules = {module for extra in extras for module in modules_by_extra()[extra]}
         for command, extra in EXTRAS.items():
-            is_shown = re.search(rf"^(?:.*&& )?dialint {command}\b", text, re.MULTILINE)
-            if is_shown and not brought.issuperset(modules_by_extra()[extra]):
+            is_used = re.search(rf"^(?:.*&& )?dialint {command}\b", text, re.MULTILINE)
+            if is_used and not modules.issuperset(modules_by_extra()[extra]):
                 lacking.append(f"{page.name}: dialint {command} needs {extra}")
     assert lacking == []
 
@@ -176,15 +176,19 @@ def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
                     continue
                 assert time.monotonic() - started < LIMIT_S
                 print(line.command, file=shell.stdin, flush=True)
-                shown, ended = [], {}
+                output, ended = [], {}
                 for text in shell.stdout:
                     if text.startswith("\0"):
                         ended = json.loads(text[1:])
                         break
-                    shown.append(text)
+                    output.append(text)
                 spent += ended.get("seconds", 0.0)
                 print(f"{ended} {line.command}")
-                assert ended.get("code") == line.code, (line, "".join(shown)[-1500:], log.read_text()[-1500:])
+                assert ended.get("code") == line.code, (
+                    line,
+                    "".join(output)[-1500:],
+                    log.read_text()[-1500:],
+                )
                 if line.command.startswith("export"):
                     for word in shlex.split(line.command)[1:]:
                         name, _, value = word.partition("=")

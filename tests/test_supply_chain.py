@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def pins(text: str) -> dict[str, str]:
-    found = re.findall(r"^([A-Za-z0-9._-]+)==([^ \\\n]+)", text, re.MULTILINE)
-    return {canonicalize_name(name): version for name, version in found}
+    pairs = re.findall(r"^([A-Za-z0-9._-]+)==([^ \\\n]+)", text, re.MULTILINE)
+    return {canonicalize_name(name): version for name, version in pairs}
 
 
 def test_every_package_is_locked_by_hash_at_the_pinned_version() -> None:
@@ -43,11 +43,11 @@ def test_the_lock_has_every_direct_dependency() -> None:
         "otel",
         "dev",
     ]
-    named = [
+    requirements = [
         *project["dependencies"],
         *(text for extra in extras for text in project["optional-dependencies"][extra]),
     ]
-    direct = {canonicalize_name(Requirement(text).name) for text in named} - {"dialint"}
+    direct = {canonicalize_name(Requirement(text).name) for text in requirements} - {"dialint"}
     assert len(direct) > 30
     assert direct <= set(pins((ROOT / "requirements.lock").read_text()))
 

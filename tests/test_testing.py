@@ -95,7 +95,7 @@ PAGE = (ROOT / "docs/howto/test_a_bot.md").read_text()
 (LINE,) = re.findall(r'^\{"test".*', PAGE, re.MULTILINE)
 
 
-def test_the_project_of_the_page_is_red_as_it_says_and_green_once_accepted(project: Project) -> None:
+def test_the_project_of_the_page_fails_as_documented_and_passes_once_accepted(project: Project) -> None:
     for name, text in re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
         (project.folder / name).write_text(text)
     code, output = project.pytest("--dialint-baseline", "a.jsonl", "--dialint-baseline-update")
@@ -221,11 +221,13 @@ RESULT = Turn(index=2, role="tool", text="{}", tool_call_id="1")
 
 
 def span() -> SimpleNamespace:
-    """What an exporter of OpenTelemetry in memory gives."""
-    said = [{"role": each["role"], "parts": [{"type": "text", "content": each["content"]}]} for each in CHAT]
+    """A span of an in-memory exporter of OpenTelemetry."""
+    messages = [
+        {"role": each["role"], "parts": [{"type": "text", "content": each["content"]}]} for each in CHAT
+    ]
     attributes = {
-        "gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(said[:1]),
-        "gen_ai.output.messages": json.dumps(said[1:]),
+        "gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(messages[:1]),
+        "gen_ai.output.messages": json.dumps(messages[1:]),
     }  # fmt: skip
     text = json.dumps({"name": "chat", "context": {"trace_id": "0x1"}, "attributes": attributes})
     return SimpleNamespace(to_json=lambda: text, get_span_context=lambda: None)
@@ -249,7 +251,7 @@ class Answer:
     ],
     ids=["messages", "tuple", "objects", "record", "spans", "Dialogue"],
 )  # fmt: skip
-def test_a_claim_without_a_call_is_found_in_all_that_a_developer_has(dialogue: object) -> None:
+def test_a_claim_without_a_call_is_found_in_every_input_type(dialogue: object) -> None:
     with pytest.raises(AssertionError, match=r"R3 in turn \d"):
         assert_no_errors(dialogue)  # type: ignore[arg-type]
 

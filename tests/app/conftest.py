@@ -1,4 +1,4 @@
-"""What the tests of `dialint score` share: small logs and the driver with the fake detector."""
+"""Shared by the tests of `dialint score`: small logs and the driver with the fake detector."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ DRIVER = Path(__file__).with_name("fault_driver.py")
 SAMPLE = Path(app.__file__).with_name("sample")
 
 
-def dialogue_line(number: int, said: str = "Where is my parcel?") -> str:
+def dialogue_line(number: int, text: str = "Where is my parcel?") -> str:
     """A canonical dialogue as one line of a log."""
     turns = [
-        {"role": "customer", "text": f"{said} It is number {number}."},
+        {"role": "customer", "text": f"{text} It is number {number}."},
         {"role": "agent", "text": f"Let me look into {number} for you."},
     ]
     return json.dumps({"id": f"d{number}", "turns": turns})
@@ -59,8 +59,8 @@ def write_log(tmp_path: Path) -> Callable[..., Path]:
     """Writes a log of `n` dialogues; `lines` replaces or adds lines by number, `failing` cannot be judged."""
 
     def write(n: int, name: str = "log.jsonl", failing: int = 0, extra: tuple[str, ...] = ()) -> Path:
-        said = ["unanswerable"] * failing + ["Where is my parcel?"] * (n - failing)
-        lines = [dialogue_line(number, text) for number, text in enumerate(said)]
+        texts = ["unanswerable"] * failing + ["Where is my parcel?"] * (n - failing)
+        lines = [dialogue_line(number, text) for number, text in enumerate(texts)]
         path = tmp_path / name
         path.write_text("\n".join([*lines, *extra]) + "\n")
         return path
@@ -70,7 +70,8 @@ def write_log(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def scanned_sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The dialogues of the sample with five kinds of errors, as a log, and the embedded release's verdicts."""
+    """The dialogues of the sample with five kinds of errors, as a log, and the embedded release's
+    verdicts."""
     folder = tmp_path_factory.mktemp("scanned")
     labels = map(json.loads, (SAMPLE / "labels.jsonl").read_text().splitlines())
     chosen = {label["dialogue_id"] for label in labels if label["code"] in ("L1", "M2", "V2", "E4", "T2")}
@@ -94,8 +95,8 @@ def driver() -> ModuleType:
     return module
 
 
-def told(log: Path, out: Path, about: dict[str, Any], options: dict[str, Any]) -> str:
-    """What the driver shall do, as its JSON."""
+def encode_options(log: Path, out: Path, about: dict[str, Any], options: dict[str, Any]) -> str:
+    """The driver's options as JSON."""
     return json.dumps({"logs": [str(log)], "options": {"chunk_size": 4, "out": str(out), **options}, **about})
 
 
@@ -112,7 +113,7 @@ def forked() -> Iterator[Callable[..., dict[str, Any]]]:
         def ended(
             log: Path, out: Path, about: dict[str, Any] | None = None, **options: Any
         ) -> dict[str, Any]:
-            to_server.write(told(log, out, about or {}, options) + "\n")
+            to_server.write(encode_options(log, out, about or {}, options) + "\n")
             to_server.flush()
             outcome: dict[str, Any] = json.loads(from_server.readline())
             return outcome
@@ -128,7 +129,7 @@ def start() -> Callable[..., subprocess.Popen[str]]:
     def begin(
         log: Path, out: Path, about: dict[str, Any] | None = None, stdin: Any = None, **options: Any
     ) -> Any:
-        command = [sys.executable, str(DRIVER), told(log, out, about or {}, options)]
+        command = [sys.executable, str(DRIVER), encode_options(log, out, about or {}, options)]
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": stdin}
         return subprocess.Popen(command, text=True, **pipes)
 

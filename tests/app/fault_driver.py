@@ -1,13 +1,15 @@
 """Runs ``dialint score`` with a fake detector and, if asked, a fault at the n-th write step.
 
 Usage: ``fault_driver.py JSON`` for one run, or ``fault_driver.py`` to read such JSON line by line, fork a
-process for each, and answer with a line ``{"status", "out", "err"}``; status is minus the signal that
-killed it. JSON has `logs`, `options` of `ScoreConfig`, and any of
-`release` (id of the fake release), `temporary` (folder for temporary files), `pause_s` (per chunk), `kill_after_s`, `kill_at` (n: SIGKILL within
-the n-th write step), `full_after` (bytes that still fit on the disk), `fsync_error_at` (n),
-`hang_at` (id of a dialogue that is never judged), `kill_when_hung` (a file that is made when it hangs: SIGKILL then),
-`stop_at` (n: the signal `stop_with` to ourselves while the n-th chunk is at work), `grace_s`,
-`suggest` (codes whose findings are suggestions), `store` (of `--import`), `judged` (a file that gets the id of each dialogue that is judged), `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in KiB).
+process for each, and answer with a line ``{"status", "out", "err"}``; status is minus the signal that killed
+it. JSON has `logs`, `options` of `ScoreConfig`, and any of `release` (id of the fake release), `temporary`
+(folder for temporary files), `pause_s` (per chunk), `kill_after_s`, `kill_at` (n: SIGKILL within the n-th
+write step), `full_after` (bytes that still fit on the disk), `fsync_error_at` (n), `hang_at` (id of a
+dialogue that is never judged), `kill_when_hung` (a file that is made when it hangs: SIGKILL then), `stop_at`
+(n: the signal `stop_with` to ourselves while the n-th chunk is at work), `grace_s`, `suggest` (codes whose
+findings are suggestions), `store` (of `--import`), `judged` (a file that gets the id of each dialogue that is
+judged), `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in
+KiB).
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ class FakeDetector(PlainDetector):
         if agent is None:
             return Verdict(**about, status="failed", failure="E_NO_AGENT_TURN")
         number, quote = sum(map(ord, dialogue.id)), agent.text[:20]
-        found = [
+        reported = [
             Finding(
                 code=code, turn=agent.index, severity=severity, probability=(number * 7919 % 1000) / 1000,
                 quote=quote, start=0, end=len(quote), reason=f"because {number}",
@@ -89,11 +91,11 @@ class FakeDetector(PlainDetector):
             for code, severity in CODES[: number % 4 % 3]
         ]  # fmt: skip
         suggest = self._about.get("suggest", ())
-        findings = tuple(each for each in found if each.code not in suggest)
+        findings = tuple(each for each in reported if each.code not in suggest)
         probabilities = {agent.index: {code: number % 97 / 97 for code, _ in CODES}}
         return Verdict(
             **about, status="scored", quality=self.taxonomy.quality(findings, None), findings=findings,
-            suggestions=tuple(append_proof(each, "demoted: no proof") for each in found if each.code in suggest),
+            suggestions=tuple(append_proof(each, "demoted: no proof") for each in reported if each.code in suggest),
             probabilities=probabilities if all_probabilities else None,
         )  # fmt: skip
 
@@ -179,8 +181,8 @@ real_write = os.write
 
 
 def no_fsync(handle: int) -> None:
-    """What a killed process has written is not lost, only what a machine without power has: forked runs
-    do not wait for the disk, which is the most of their time."""
+    """Skips fsync in forked runs, which is most of their time: a kill, unlike a power failure, loses no
+    data."""
 
 
 def die() -> NoReturn:
@@ -227,9 +229,9 @@ def main(about: dict[str, Any]) -> int:
 def peak_kib() -> int:
     """Peak resident memory of this program alone; `getrusage` would count the one that started it too."""
     status = Path("/proc/self/status")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    if found is not None:
-        return int(found[1])
+    match = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    if match is not None:
+        return int(match[1])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 

@@ -62,8 +62,8 @@ def commands(group: App = app, path: tuple[str, ...] = ()) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """By line: exit code, output, errors and whether the input was opened, with all extras missing. The help of
-    groups comes first, before a command's module is imported."""
+    """By line: exit code, output, errors and whether the input was opened, with all extras missing. The help
+    of groups comes first, before a command's module is imported."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "input.jsonl").write_text("{}\n")
     missing = {name for names in environment.modules_by_extra().values() for name in names}
@@ -74,11 +74,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "PATH": "", "HOME": str(folder), "COLUMNS": "400"}, check=True,
     )  # fmt: skip
     assert [path.name for path in folder.iterdir()] == ["input.jsonl"]
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
+    content: dict[str, Any] = json.loads(ended.stdout)
+    return content
 
 
-def test_help_without_extras_is_shown_or_names_the_extra(results: dict[str, Any]) -> None:
+def test_help_without_extras_works_or_names_the_extra(results: dict[str, Any]) -> None:
     for command in commands():
         code, _, message, _ = results[f"{command} {HELP}"]
         assert code in (0, 2), (command, message)
@@ -121,7 +121,7 @@ def test_the_table_names_commands_and_extras_that_exist() -> None:
         assert extra in environment.modules_by_extra()
 
 
-def test_libraries_are_named_as_they_are_imported() -> None:
+def test_libraries_are_listed_as_they_are_imported() -> None:
     distributions = packages_distributions()
     for extra, names in environment.modules_by_extra().items():
         if extra not in ("cluster", "vllm"):  # not installed where the tests run

@@ -1,4 +1,4 @@
-"""What messages tell to type exists: every option and every command that a text of the package names."""
+"""Every option and command that a message of the package mentions exists."""
 
 from __future__ import annotations
 
@@ -89,20 +89,20 @@ def modules() -> list[Path]:
     return [path for path in every if path.name in NOT_STUDIES or not RUN_ALONE.search(path.read_text())]
 
 
-def test_every_option_and_command_that_is_named_exists(tree: dict[str, App], options: set[str]) -> None:
-    known = options | {f"--{name}" for name in OF_OTHER_PROGRAMS.split()}
+def test_every_option_and_command_in_a_message_exists(tree: dict[str, App], options: set[str]) -> None:
+    existing = options | {f"--{name}" for name in OF_OTHER_PROGRAMS.split()}
     missing = set()
     for path in modules():
         for line, text in texts(path):
-            wrong = [name for name in OPTION.findall(text) if name not in known]
-            wrong += [f"dialint {named}" for named in COMMAND.findall(text) if not exists(named, tree)]
+            wrong = [name for name in OPTION.findall(text) if name not in existing]
+            wrong += [f"dialint {command}" for command in COMMAND.findall(text) if not exists(command, tree)]
             missing |= {f"{path.relative_to(ROOT)}:{line}: {each}" for each in wrong}
     assert not missing, "\n".join(sorted(missing))
 
 
-def exists(named: str, tree: dict[str, App]) -> bool:
-    """Whether `named` begins with a command, or is a group; alternatives stand as in ``db upgrade|verify``."""
-    words = named.split()
+def exists(command: str, tree: dict[str, App]) -> bool:
+    """Returns whether `command` begins with a command or is a group; ``db upgrade|verify`` has two."""
+    words = command.split()
     for n in range(1, len(words) + 1):
         *before, last = words[:n]
         for each in last.split("|"):
@@ -114,15 +114,15 @@ def exists(named: str, tree: dict[str, App]) -> bool:
     return True
 
 
-def test_another_job_is_told_by_the_options_that_are_typed(options: set[str]) -> None:
+def test_another_job_is_reported_by_command_line_options(options: set[str]) -> None:
     config = ScoreConfig()
-    known = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
-    known |= {"read": config.read.describe(), "codes": ["C1"]}
-    told = option_changes({}, json.loads(json.dumps(known, default=str)))
-    named = {line.partition(" ")[0] for line in option_changes({}, {**known, "limit": 3})}
-    assert "--limit" in named
+    values = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
+    values |= {"read": config.read.describe(), "codes": ["C1"]}
+    lines = option_changes({}, json.loads(json.dumps(values, default=str)))
+    reported = {line.partition(" ")[0] for line in option_changes({}, {**values, "limit": 3})}
+    assert "--limit" in reported
     limits = {f"--{name.replace('_', '-')}" for name in vars(config.read) if name.startswith("max_")}
-    assert {line.partition(" ")[0] for line in told} <= options | limits  # these are set from Python only
+    assert {line.partition(" ")[0] for line in lines} <= options | limits  # these are set from Python only
     (line,) = option_changes(
         {"read": {"format": "auto"}, "limit": 3}, {"read": {"format": "csv"}, "limit": 3}
     )
@@ -137,7 +137,7 @@ def test_a_split_that_is_not_there_is_answered_with_those_that_are(tmp_path: Pat
         require_set(tmp_path, "test")
 
 
-def test_a_data_set_that_lacks_something_is_told_what(tmp_path: Path) -> None:
+def test_missing_fields_of_a_data_set_are_reported(tmp_path: Path) -> None:
     config = SftJudgeConfig(dataset=tmp_path, base="small_decoder", out=tmp_path / "out")
     (tmp_path / "train.jsonl").write_text("{}")
     with pytest.raises(ConfigError, match=r"holds no set dev .*its sets: train$"):
@@ -147,7 +147,7 @@ def test_a_data_set_that_lacks_something_is_told_what(tmp_path: Path) -> None:
         sft(config)
 
 
-def test_another_training_is_told_by_its_options() -> None:
+def test_another_training_is_reported_by_its_options() -> None:
     before, now = (describe_job({"epochs": epochs, "seed": 1}, "data") for epochs in (1.0, 2.0))
     assert "--epochs was 1.0, is 2.0 now; remove it" in str(job_mismatch(Path("c"), before, now))
     assert "the data or the base differs" in str(
@@ -156,7 +156,7 @@ def test_another_training_is_told_by_its_options() -> None:
     assert "other options or other data" in str(job_mismatch(Path("c"), "0a1b", now))
 
 
-def test_a_busy_port_is_told_before_anything_is_made(
+def test_a_busy_port_is_refused_before_anything_is_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))

@@ -52,7 +52,7 @@ def test_labels_lie_in_agent_or_bot_turns(dialogues: dict[str, Dialogue], labels
 
 
 def test_codes_are_of_the_taxonomy_and_can_apply(dialogues: dict[str, Dialogue], labels: list[Label]) -> None:
-    known = load_taxonomy().codes
+    codes = load_taxonomy().codes
     for label in labels:
         dialogue = dialogues[label.dialogue_id]
         present = {
@@ -61,7 +61,7 @@ def test_codes_are_of_the_taxonomy_and_can_apply(dialogues: dict[str, Dialogue],
             "policy": dialogue.policy is not None,
             "actions": any(turn.role == "system" for turn in dialogue.turns),
         }
-        assert [need for need in known[label.code].needs if not present[need]] == [], label
+        assert [need for need in codes[label.code].needs if not present[need]] == [], label
 
 
 def test_readme_has_the_counts(dialogues: dict[str, Dialogue], labels: list[Label]) -> None:

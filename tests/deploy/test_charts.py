@@ -2,8 +2,8 @@
 Kubernetes and Compose. What no schema knows: that options, routes, metrics and names exist, and that nothing
 runs as root or is reached by who need not.
 
-Kinds of operators (HTTPRoute, ScaledObject, RayJob, InferenceService) have no schema here: their pods and what
-they refer to are checked.
+Kinds of operators (HTTPRoute, ScaledObject, RayJob, InferenceService) have no schema here: their pods and
+what they refer to are checked.
 """
 
 from __future__ import annotations
@@ -214,7 +214,8 @@ def test_only_who_must_reaches_the_database_and_the_judge(chart: list[dict[str, 
 
 
 def parse(words: list[str]) -> None:
-    """The real command line takes these words; nothing runs. An option that it lacks would be a log's name."""
+    """The real command line takes these words; nothing runs. An option that it lacks would be a log's
+    name."""
     _, bound, _ = command_line.parse_args(words, print_error=False, exit_on_error=False)
     assert [word for word in bound.arguments.get("logs", ()) if word.startswith("--")] == []
 
@@ -240,19 +241,19 @@ def test_probes_ask_routes_and_the_scaler_a_metric_of_the_api(
     chart: list[dict[str, Any]], compose: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path))
-    named = {re.search(r"8080(/\w+)", compose["services"]["api"]["healthcheck"]["test"][-1])[1]}  # type: ignore[index]
+    paths = {re.search(r"8080(/\w+)", compose["services"]["api"]["healthcheck"]["test"][-1])[1]}  # type: ignore[index]
     for _, template in pods(chart):
         if template["metadata"]["labels"]["app.kubernetes.io/component"].startswith("api"):
             [container] = template["spec"]["containers"]
-            named |= {
+            paths |= {
                 container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("liveness", "readiness", "startup")
             }
-    assert named == {"/health", "/ready"}
+    assert paths == {"/health", "/ready"}
     [scaler] = [each for each in chart if each["kind"] == "ScaledObject"]
     [metric] = re.findall(r"dialint_\w+", scaler["spec"]["triggers"][0]["metadata"]["query"])
     key = create_key(keys_path(None), "prometheus", ["metrics"], 1)
     config = ApiConfig(detector=DetectorConfig(scan="off"), watch=WatchConfig(dialogue_seconds=0))
     with TestClient(create_app(config)) as client:
-        assert {path: client.get(path).status_code for path in named} == dict.fromkeys(named, 200)
+        assert {path: client.get(path).status_code for path in paths} == dict.fromkeys(paths, 200)
         metrics = client.get("/metrics", headers={"authorization": f"Bearer {key}"}).text
     assert re.search(rf'^{metric}{{route="', metrics, re.MULTILINE)

@@ -12,7 +12,7 @@ from dialint.detector.errors import ReleaseRefused
 from dialint.detector.taxonomy import load_taxonomy
 
 
-def shown(capsys: pytest.CaptureFixture[str], code: str | None = None, **options: object) -> str:
+def run_codes(capsys: pytest.CaptureFixture[str], code: str | None = None, **options: object) -> str:
     codes(code, **options)  # type: ignore[arg-type]
     return capsys.readouterr().out
 
@@ -29,7 +29,7 @@ def no_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_table_has_a_row_for_every_category_and_code(capsys: pytest.CaptureFixture[str]) -> None:
     taxonomy = load_taxonomy()
-    firsts = [line.split()[0] for line in shown(capsys).splitlines() if line]
+    firsts = [line.split()[0] for line in run_codes(capsys).splitlines() if line]
     expected = [
         name for each in taxonomy.categories for name in (each.code, *(code.code for code in each.codes))
     ]
@@ -59,7 +59,7 @@ def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no
         "gone": {"checks": [CHECK]},
     }
     no_release.write_text(json.dumps({"codes": codes}))
-    table, _, closing = shown(capsys).partition("\nTaxonomy ")
+    table, _, closing = run_codes(capsys).partition("\nTaxonomy ")
     ends = ("scan, check", "check, policy", "policy", "scan", "check", "needs a judge")
     covered = {
         line.split()[0]: next(end for end in ends if line.endswith(f"  {end}"))
@@ -84,21 +84,21 @@ def test_details_name_scan_and_checks_with_their_precision(
     codes: dict[str, Any] = {"L1": {"scan": SCAN, "checks": [CHECK]}, "P4": {"checks": [POLICY]}}
     codes["I2"] = {"checks": [{**CHECK, "is_measured": False}]}
     no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
-    spelling = " ".join(shown(capsys, "L1").split())
+    spelling = " ".join(run_codes(capsys, "L1").split())
     assert "coverage covered (scan), covered (check), by the embedded release" in spelling
     assert "the model, findings from probability 0.50" in spelling
     assert "check 'misspelt_word', right in 95% of its hits, findings" in spelling
     real = {"threshold": 0.7, "flagged": 40, "right": 31, "n_errors": 90, "n_turns": 3000}
     codes["L1"]["scan"] = {**SCAN, "natural": real}
     no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
-    spelling = " ".join(shown(capsys, "L1").split())
+    spelling = " ".join(run_codes(capsys, "L1").split())
     assert "findings from probability 0.70; on real dialogues 31 of 40 were right there" in spelling
-    policy = " ".join(shown(capsys, "P4").split())
-    assert "'misspelt_word', not measured, findings" in shown(capsys, "I2")
+    policy = " ".join(run_codes(capsys, "P4").split())
+    assert "'misspelt_word', not measured, findings" in run_codes(capsys, "I2")
     assert "policy 'policy', right in 75% of its hits, suggestions; needs dialint score --policy" in policy
-    assert "needs a judge: probabilities only" in " ".join(shown(capsys, "T1").split())
-    assert "needs a judge: not covered by the embedded release" in shown(capsys, "L2")
-    (language,) = json.loads(shown(capsys, "L", as_json=True))["categories"]
+    assert "needs a judge: probabilities only" in " ".join(run_codes(capsys, "T1").split())
+    assert "needs a judge: not covered by the embedded release" in run_codes(capsys, "L2")
+    (language,) = json.loads(run_codes(capsys, "L", as_json=True))["categories"]
     first, second, *_ = language["codes"]
     assert (first["covered"], first["covered_by"]) == (True, ["scan", "check"])
     assert first["checks"] == [{**CHECK, "report": "finding"}]
@@ -122,7 +122,7 @@ def test_damaged_release_is_refused(no_release: Path, content: str) -> None:
 
 def test_details_hold_every_field(capsys: pytest.CaptureFixture[str]) -> None:
     code = load_taxonomy().codes["C1"]
-    flat = " ".join(shown(capsys, "C1").split())
+    flat = " ".join(run_codes(capsys, "C1").split())
     for text in (code.definition, code.test, code.example, code.counter_example, code.name.en):
         assert " ".join(text.split()) in flat
     assert f"scope {code.scope}" in flat
@@ -130,19 +130,19 @@ def test_details_hold_every_field(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_names_follow_the_language(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Pregunta ignorada  [C Integridad]" in shown(capsys, "C1", language="es")
-    assert "Орфография" in shown(capsys, language="ru")
+    assert "Pregunta ignorada  [C Integridad]" in run_codes(capsys, "C1", language="es")
+    assert "Орфография" in run_codes(capsys, language="ru")
 
 
 def test_json_has_one_shape(capsys: pytest.CaptureFixture[str]) -> None:
-    one, every = (json.loads(shown(capsys, code, as_json=True)) for code in ("U5", None))
+    one, every = (json.loads(run_codes(capsys, code, as_json=True)) for code in ("U5", None))
     assert [code["code"] for category in one["categories"] for code in category["codes"]] == ["U5"]
     assert one.keys() == every.keys()
     assert one["categories"][0]["codes"][0] in [each for c in every["categories"] for each in c["codes"]]
 
 
 def test_output_for_a_pipe_is_plain_and_not_too_wide(capsys: pytest.CaptureFixture[str]) -> None:
-    output = shown(capsys, "P") + shown(capsys, language="ru")
+    output = run_codes(capsys, "P") + run_codes(capsys, language="ru")
     assert "\x1b" not in output
     assert max(map(len, output.splitlines())) <= 100
     assert not any(line.endswith(" ") for line in output.splitlines())

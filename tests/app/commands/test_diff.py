@@ -20,13 +20,13 @@ from dialint.detector.watchdog import WatchConfig
 
 SLOT, SECRET, CLEAN = "Dear {{name}}, it is on its way.", "Please send me your CVV.", "It arrives on Friday."
 EMBEDDED_ID = Release(EMBEDDED, has_scan=False).info.id
-ASKED = "Hello, I am waiting for my parcel."
+QUESTION = "Hello, I am waiting for my parcel."
 
 
 def score(name: str, dialogues: dict[str, list[str]], overrides: Path | None = None, **options: Any) -> Path:
     """The verdicts on dialogues with these agents' turns."""
     turns = {
-        each: [{"role": "customer", "text": ASKED}, *({"role": "agent", "text": text} for text in texts)]
+        each: [{"role": "customer", "text": QUESTION}, *({"role": "agent", "text": text} for text in texts)]
         for each, texts in dialogues.items()
     }
     lines = (json.dumps({"dialogue_id": each, "turns": turns[each]}) + "\n" for each in dialogues)
@@ -117,7 +117,7 @@ def test_what_is_missing_or_not_judged_is_not_mended(capsys: pytest.CaptureFixtu
     assert printed(capsys, after, before, fail_on="S2")[0] == 1, "what was not judged before is new"
 
 
-def test_the_rules_of_a_run_are_named_where_they_differ(capsys: pytest.CaptureFixture[str]) -> None:
+def test_different_versions_of_runs_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     rules = Path("rules.yaml")
     rules.write_text(f"release: {EMBEDDED_ID}\ndemoted: {{M2: seldom right}}\n")
     before, after = score("before", {"a": [SLOT]}), score("after", {"a": [SLOT]}, rules)
@@ -185,7 +185,7 @@ def test_a_suggestion_that_becomes_a_finding_is_a_change_and_fails() -> None:
     assert (change.fails("S2"), change.fails("S3")) == (True, False)
 
 
-def test_a_quote_is_known_again_by_its_words() -> None:
+def test_quotes_are_matched_by_their_words() -> None:
     assert quote_words("Dear [NAME_2], “hello”!") == quote_words("dear [NAME_1]: Hello")
     assert quote_words("???") == "???"
     assert quote_words("order 12") != quote_words("order 13")

@@ -16,12 +16,12 @@ from dialint.detector.release import EMBEDDED, Release
 
 def test_a_sound_machine_can_score(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor() == 0
-    shown = capsys.readouterr().out
-    assert f"{Release(EMBEDDED).info.id}, verified" in shown
-    assert "dialint score can run here." in shown
+    output = capsys.readouterr().out
+    assert f"{Release(EMBEDDED).info.id}, verified" in output
+    assert "dialint score can run here." in output
 
 
-def test_a_damaged_release_is_said_and_decides(
+def test_a_damaged_release_is_reported_and_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(dialint.detector.release, "EMBEDDED", tmp_path)

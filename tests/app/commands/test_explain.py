@@ -28,7 +28,7 @@ def verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("v.jsonl")
 
 
-def test_findings_stand_under_their_turns_and_the_log_is_found(
+def test_findings_are_below_their_turns_and_the_log_is_resolved(
     verdicts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
@@ -45,7 +45,7 @@ def test_findings_stand_under_their_turns_and_the_log_is_found(
     ("dialogue", "logs", "message"),
     [("d2", (), "no verdict on a dialogue 'd2'"), ("d1", ("other.jsonl",), "other.jsonl: no dialogue 'd1'")],
 )
-def test_what_is_not_there_is_said(
+def test_missing_dialogues_are_reported(
     verdicts: Path, dialogue: str, logs: tuple[str, ...], message: str
 ) -> None:
     Path("other.jsonl").write_text(json.dumps({"dialogue_id": "o", "turns": TURNS}) + "\n")
@@ -53,7 +53,7 @@ def test_what_is_not_there_is_said(
         explain(dialogue, verdicts, *logs)
 
 
-def test_a_log_that_was_moved_has_to_be_named(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_moved_log_must_be_specified(verdicts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("log.jsonl").rename("moved.jsonl")
     with pytest.raises(ConfigError, match="name the log"):
         explain("d1", verdicts)

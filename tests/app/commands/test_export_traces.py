@@ -12,27 +12,29 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.watchdog import WatchConfig
 
-ASKED, WRONG = "Where is my parcel?", "Hello {first_name}, your parcel left us this morning."
+QUESTION, WRONG = "Where is my parcel?", "Hello {first_name}, your parcel left us this morning."
 
 
 def messages(role: str, text: str) -> str:
     return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
 
 
-def span(number: int, asked: str, answer: str) -> dict[str, Any]:
-    earlier = json.loads(messages("user", ASKED)) + json.loads(messages("assistant", WRONG)) if number else []
+def span(number: int, question: str, answer: str) -> dict[str, Any]:
+    earlier = (
+        json.loads(messages("user", QUESTION)) + json.loads(messages("assistant", WRONG)) if number else []
+    )
     return {
         "traceId": f"trace{number}", "spanId": f"span{number}", "startTimeUnixNano": str((1_772_442_800 + number) * 10**9),
         "attributes": {
             "gen_ai.conversation.id": "talk",
-            "gen_ai.input.messages": json.dumps(earlier + json.loads(messages("user", asked))),
+            "gen_ai.input.messages": json.dumps(earlier + json.loads(messages("user", question))),
             "gen_ai.output.messages": messages("assistant", answer),
         },
     }  # fmt: skip
 
 
 LANGFUSE = {
-    "id": "t1", "timestamp": "2026-11-30T02:00:00Z", "input": [{"role": "user", "content": ASKED}],
+    "id": "t1", "timestamp": "2026-11-30T02:00:00Z", "input": [{"role": "user", "content": QUESTION}],
     "output": {"role": "assistant", "content": WRONG},
 }  # fmt: skip
 
@@ -48,7 +50,7 @@ def export(folder: Path, records: list[dict[str, Any]], to: Any) -> list[dict[st
     return [json.loads(line) for line in bodies.read_text().splitlines()]
 
 
-SPANS = [span(1, "Thanks.", "You are welcome."), span(0, ASKED, WRONG)]
+SPANS = [span(1, "Thanks.", "You are welcome."), span(0, QUESTION, WRONG)]
 """The later one first; it repeats the answer of the earlier one."""
 
 

@@ -57,7 +57,7 @@ def import_own_verdict(dialint: Dialint, tmp_path: Path) -> None:
 
 
 def write_gold(path: Path, present: dict[str, bool]) -> Path:
-    """Whether C1 is in turn 1 of each dialogue."""
+    """Writes a table of gold: whether C1 is in turn 1 of each dialogue."""
     rows = [f"{name},1,C1,{'yes' if value else 'no'},agreed\n" for name, value in present.items()]
     path.write_text("dialogue,turn,code,answer,explanation\n" + "".join(rows))
     return path
@@ -176,9 +176,9 @@ def test_synthetic_errors_become_control_tasks(dialint: Dialint, store: Store, t
     ]  # fmt: skip
 
 
-def test_rules_are_shown_and_set_one_at_a_time(dialint: Dialint) -> None:
-    shown = dialint("label", "rules", "show")
-    assert re.search(r"^retrain_below +0.6 +0.6 +Accuracy on control tasks below which", shown, re.MULTILINE)
+def test_rules_are_printed_and_set_one_at_a_time(dialint: Dialint) -> None:
+    output = dialint("label", "rules", "show")
+    assert re.search(r"^retrain_below +0.6 +0.6 +Accuracy on control tasks below which", output, re.MULTILINE)
     dialint("label", "rules", "set", "retrain_below=0.5", "window=20")
     assert dialint("label", "rules", "set", "window=20") == "window: 20, unchanged\n"
     assert dialint("label", "rules", "set", "window=default", "retrain_below=default") == (
@@ -197,7 +197,8 @@ def test_rules_are_shown_and_set_one_at_a_time(dialint: Dialint) -> None:
 
 
 def export_preferences(dialint: Dialint, out: Path) -> list[tuple[str, int, str, str, str]]:
-    """Dialogue, turn, code, outcome and chosen verdict of the preference pairs of a dataset from the store."""
+    """Dialogue, turn, code, outcome and chosen verdict of the preference pairs of a dataset from the
+    store."""
     dialint("export", "dataset", "--out", out)
     lines = (out / "preferences.jsonl").read_text().splitlines()
     pairs = [Preference.model_validate_json(line) for line in lines]

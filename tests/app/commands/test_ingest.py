@@ -51,21 +51,21 @@ def run(*arguments: str) -> int:
     )
 
 
-def test_a_german_table_of_unknown_columns_is_guessed_shown_and_written(
+def test_a_german_table_of_unknown_columns_is_guessed_printed_and_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, out = tmp_path / "log.csv", tmp_path / "map.yaml"
     german_table(log)
     assert run(str(log), "--write", str(out)) == 0
-    shown = capsys.readouterr().out
-    assert "encoding cp1252, guessed, delimiter ';', dates day-first" in shown
-    assert "id        Vorgang-Nr.   (guessed by what it holds)" in shown
-    assert "speakers  KD = customer, SB = agent" in shown
-    assert "not read  Farbe" in shown
-    assert "agent    2025-11-01 15:11 Ich prüfe das gleich für Sie." in shown
-    assert "[EMAIL_1]" in shown
-    assert "ann@" not in shown
-    assert "all 30 records: 30 read, 0 rejected" in shown
+    output = capsys.readouterr().out
+    assert "encoding cp1252, guessed, delimiter ';', dates day-first" in output
+    assert "id        Vorgang-Nr.   (guessed by what it holds)" in output
+    assert "speakers  KD = customer, SB = agent" in output
+    assert "not read  Farbe" in output
+    assert "agent    2025-11-01 15:11 Ich prüfe das gleich für Sie." in output
+    assert "[EMAIL_1]" in output
+    assert "ann@" not in output
+    assert "all 30 records: 30 read, 0 rejected" in output
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     config = ReadConfig(mapping=out)
     assert config.mapped.fields == {"id": "Vorgang-Nr.", "role": "Sprecherin?", "text": "Was", "time": "Zeit"}
@@ -79,15 +79,13 @@ def test_a_german_table_of_unknown_columns_is_guessed_shown_and_written(
     assert "read by the mapping that was given" in capsys.readouterr().out
 
 
-def test_what_a_user_names_is_shown_and_written_in_place_of_the_guess(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_users_columns_replace_the_guess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, out = tmp_path / "log.csv", tmp_path / "map.yaml"
     german_table(log)
     run(str(log), "--column", "id=Farbe+Vorgang-Nr.", "--column", "team=Zeit", "--write", str(out))
-    shown = capsys.readouterr().out
-    assert "id        Farbe+Vorgang-Nr.\n" in shown
-    assert "not read" not in shown
+    output = capsys.readouterr().out
+    assert "id        Farbe+Vorgang-Nr.\n" in output
+    assert "not read" not in output
     assert ReadConfig(mapping=out).mapped.fields == {
         "id": "Farbe+Vorgang-Nr.", "role": "Sprecherin?", "text": "Was", "team": "Zeit",
     }  # fmt: skip
@@ -129,7 +127,7 @@ def test_parquet_of_an_unknown_shape_is_guessed(tmp_path: Path) -> None:
         ("log.csv", "Ticketnummer;Rolle;Nachricht\nt;Kunde;Hallo\n", "CSV, one message a row"),
     ],
 )  # fmt: skip
-def test_what_is_known_needs_no_mapping(
+def test_supported_formats_need_no_mapping(
     tmp_path: Path, name: str, data: str, format: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / name).write_text(data)
@@ -138,15 +136,15 @@ def test_what_is_known_needs_no_mapping(
     assert (tmp_path / "map.yaml").exists() == (name == "log.csv")
 
 
-def test_a_log_of_which_nothing_can_be_read_says_why_and_ends_with_1(
+def test_an_unreadable_log_is_explained_and_exits_with_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "log.csv"
     log.write_text("a;b;c\n" + "1;2;3\n" * 20)
     assert run(str(log)) == 1
-    shown = capsys.readouterr().out
-    assert "no column or path was recognised for: id, role, text; name it under 'fields:'" in shown
-    assert "not read  a, b, c" in shown
+    output = capsys.readouterr().out
+    assert "no column or path was recognised for: id, role, text; name it under 'fields:'" in output
+    assert "not read  a, b, c" in output
     log.write_text("Ticketnummer,Rolle,Nachricht,Datum\nt,Kunde,Hallo,03/04/2026\n")
     assert run(str(log)) == 1
     assert "--time-format day-first or --time-format month-first" in capsys.readouterr().out
@@ -161,12 +159,12 @@ def test_nothing_in_a_log_moves_the_terminal(tmp_path: Path, capsys: pytest.Capt
         "ticket_id,role,text,\x1b[31m\u202e\nt\u202e1,user,\x1b]8;;http://e.example\x07x,y\nt2,user,a\u202eb,y\n"
     )
     run(str(log))
-    shown = capsys.readouterr().out
-    assert "\x1b" not in shown
-    assert "\u202e" not in shown
+    output = capsys.readouterr().out
+    assert "\x1b" not in output
+    assert "\u202e" not in output
 
 
-def test_mistakes_are_told(tmp_path: Path) -> None:
+def test_invalid_options_are_refused(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     german_table(log)
     (tmp_path / "other.csv").write_text("x")
@@ -222,9 +220,9 @@ def test_a_guess_that_loses_a_speaker_a_side_or_the_dialogue_ends_with_1(
     name, data, problem = LOST[what]
     (tmp_path / name).write_text(data)
     assert run(str(tmp_path / name)) == 1
-    shown = capsys.readouterr().out
-    assert problem in shown
-    assert "ingest preview" not in shown
+    output = capsys.readouterr().out
+    assert problem in output
+    assert "ingest preview" not in output
 
 
 @pytest.mark.parametrize("key", ["conversation_id", "thread.id", "caseRef"])
@@ -258,7 +256,7 @@ def test_a_user_is_the_agent_where_there_are_contacts(tmp_path: Path) -> None:
     assert not made.problems
 
 
-def test_words_of_one_side_are_asked_about_before_anything_is_scored(tmp_path: Path) -> None:
+def test_words_of_one_side_are_reported_before_scoring(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text(table("ticket_id,role,text", "t,visitor,Hello", "t,client,Good day"))
     source = open_logs([str(log)])[0]

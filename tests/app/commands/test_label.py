@@ -45,8 +45,8 @@ def answer(tmp_path: Path, project: str, yes: dict[str, set[str]]) -> None:
     with Store.open(str(tmp_path / "store.sqlite")) as store:
         for who, dialogues in yes.items():
             while lease := leases.claim(store, who, project):
-                found = [finding()] if lease.dialogue in dialogues else []
-                annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+                findings = [finding()] if lease.dialogue in dialogues else []
+                annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", findings)
 
 
 def test_the_whole_way(dialint: Dialint, tmp_path: Path, write_log: WriteLog) -> None:
@@ -72,13 +72,17 @@ def test_the_whole_way(dialint: Dialint, tmp_path: Path, write_log: WriteLog) ->
 
     answer(tmp_path, "l", {"ann": {"d0", "d1", "d2"}, "ben": {"d0", "d2"}})
     assert " 100% " in dialint("label", "status", "l")
-    told = dialint("label", "aggregate", "--project", "l")
-    assert re.match(r"\d+ labels of 8 questions: \d sure, 0 known for certain, the model's word on 8\n", told)
+    output = dialint("label", "aggregate", "--project", "l")
+    assert re.match(
+        r"\d+ labels of 8 questions: \d sure, 0 known for certain, the model's word on 8\n", output
+    )
     assert dialint("label", "ask", "--project", "l", "--sure", "0.6") == (
         "8 tasks are sure, 0 ask for one answer more, 0 are for experts\n"
     )
-    told = dialint("label", "adjudicate", "--project", "l", "--into", "e", "--sure", "0.5", "--disagreements")
-    assert "people disagree on 0; 0 turns" in told or "1 turns for experts, 1 of them new" in told
+    output = dialint(
+        "label", "adjudicate", "--project", "l", "--into", "e", "--sure", "0.5", "--disagreements"
+    )
+    assert "people disagree on 0; 0 turns" in output or "1 turns for experts, 1 of them new" in output
 
     assert dialint("export", "annotations", tmp_path / "a.jsonl", "--project", "l").endswith(
         "16 annotations\n"
@@ -98,10 +102,10 @@ def test_labels_come_into_the_store_or_a_file(dialint: Dialint, tmp_path: Path, 
     table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,zoe,no\n")
     with pytest.raises(DialintError, match="an admin imports in their name"):
         dialint("import", "labels", "--labels", table, "--max-bad", 1)
-    told = dialint("import", "labels", "--labels", table, "--max-bad", 1, "--as", "ada")
-    assert told.splitlines()[0] == "1 annotations new, 0 known, 1 rejected"
-    assert "line 3, worker: E_LABEL" in told
-    assert "Let me" not in told
+    output = dialint("import", "labels", "--labels", table, "--max-bad", 1, "--as", "ada")
+    assert output.splitlines()[0] == "1 annotations new, 0 known, 1 rejected"
+    assert "line 3, worker: E_LABEL" in output
+    assert "Let me" not in output
     dialint("import", "labels", "--labels", table, "--dialogues", log, "--out", tmp_path / "o.jsonl")
     assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 2
     assert dialint("label", "aggregate", "--everything").startswith("1 labels of 1 questions")
@@ -114,33 +118,33 @@ def test_labels_of_a_project_count_in_it(dialint: Dialint, tmp_path: Path, write
     table = tmp_path / "t.csv"
     table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,ann,no\nd0/1/L1,ann,no\n")
     into = ("import", "labels", "--labels", table, "--max-bad", 1, "--project", "p", "--as", "ada")
-    told = dialint(*into, "--rejects", tmp_path / "bad.jsonl")
-    assert told.splitlines()[0] == "2 annotations new, 0 known, 1 rejected"
-    assert "line 4, codes: E_LABEL, a code that is not asked; expected codes of the project" in told
+    output = dialint(*into, "--rejects", tmp_path / "bad.jsonl")
+    assert output.splitlines()[0] == "2 annotations new, 0 known, 1 rejected"
+    assert "line 4, codes: E_LABEL, a code that is not asked; expected codes of the project" in output
     assert json.loads((tmp_path / "bad.jsonl").read_text())["line"] == 4
     assert re.search(r"^p +label +open +main +0 +0 +0 +- +2 +-", dialint("label", "status"), re.MULTILINE)
     assert " of 2 questions: " in dialint("label", "aggregate", "--project", "p")
-    for options, said in ((("--project", "p"), "not both"), (("--rejects", "r"), "beside it")):
-        with pytest.raises(ConfigError, match=said):
+    for options, message in ((("--project", "p"), "not both"), (("--rejects", "r"), "beside it")):
+        with pytest.raises(ConfigError, match=message):
             dialint("import", "labels", "--labels", table, "--dialogues", log, "--out", "o.jsonl", *options)
 
 
-def test_bad_records_of_a_log_are_told_and_kept(
+def test_rejects_of_a_log_are_printed_and_saved(
     dialint: Dialint, tmp_path: Path, write_log: WriteLog
 ) -> None:
     log = write_log(30)
     with open(log, "a") as file:
         file.writelines(f'{{"id": "x{n}"}}\n' for n in range(12))
-    told = dialint("import", "logs", log, "--max-bad", 0.5).splitlines()
-    assert told[0] == "30 dialogues new, 0 known, 12 rejected"
-    assert re.fullmatch(r"rejected, E_\w+: 12", told[1])
-    assert told[2].startswith(f"{log}, line 31, ")
-    assert (len(told), told[-1]) == (13, "and 2 more; --rejects FILE keeps them all")
-    kept = tmp_path / "bad.jsonl"
-    assert len(dialint("import", "logs", log, "--max-bad", 0.5, "--rejects", kept).splitlines()) == 12
-    assert [json.loads(line)["line"] for line in kept.read_text().splitlines()] == list(range(31, 43))
+    output = dialint("import", "logs", log, "--max-bad", 0.5).splitlines()
+    assert output[0] == "30 dialogues new, 0 known, 12 rejected"
+    assert re.fullmatch(r"rejected, E_\w+: 12", output[1])
+    assert output[2].startswith(f"{log}, line 31, ")
+    assert (len(output), output[-1]) == (13, "and 2 more; --rejects FILE keeps them all")
+    rejects = tmp_path / "bad.jsonl"
+    assert len(dialint("import", "logs", log, "--max-bad", 0.5, "--rejects", rejects).splitlines()) == 12
+    assert [json.loads(line)["line"] for line in rejects.read_text().splitlines()] == list(range(31, 43))
     with pytest.raises(DialintError, match="E_EXISTS"):
-        dialint("import", "logs", log, "--rejects", kept)
+        dialint("import", "logs", log, "--rejects", rejects)
     with pytest.raises(DialintError, match="E_TOO_MANY_BAD"):
         dialint("import", "logs", log, "--rejects", tmp_path / "most.jsonl")
     assert len((tmp_path / "most.jsonl").read_text().splitlines()) == 12
@@ -148,13 +152,13 @@ def test_bad_records_of_a_log_are_told_and_kept(
 
 def test_a_calibration_session(dialint: Dialint, write_log: WriteLog) -> None:
     dialint("import", "logs", write_log(12))
-    told = dialint(
+    output = dialint(
         "label", "calibration", "--name", "w", "--codes", "C1", "--members", "ann", "ben", "--n", 10
     )
-    assert told == "w: 10 dialogues to ann, ben\n"
+    assert output == "w: 10 dialogues to ann, ben\n"
 
 
-def test_labelers_see_masked_text_unless_told_otherwise(dialint: Dialint, tmp_path: Path) -> None:
+def test_labelers_see_masked_text_by_default(dialint: Dialint, tmp_path: Path) -> None:
     for name, options in {"a": [], "b": ["--masked"], "c": ["--no-masked"]}.items():
         dialint("label", "project", "create", name, "--codes", "C1", *options)
     with Store.open(str(tmp_path / "store.sqlite")) as store:
@@ -184,7 +188,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("label", "aggregate"), "--everything"),
         (("label", "aggregate", "--project", "p", "--everything"), "--everything"),
@@ -202,8 +206,8 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         (("export", "dataset", "--out", "o", "--dialogues", "a"), "DIALINT_SPLIT_KEY"),
     ],
 )  # fmt: skip
-def test_options_that_cannot_be(dialint: Dialint, arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(DialintError, match=re.escape(said)):
+def test_options_that_cannot_be(dialint: Dialint, arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(DialintError, match=re.escape(message)):
         dialint(*arguments)
 
 
@@ -255,7 +259,7 @@ def test_a_code_that_is_seldom_confirmed_is_demoted(
     dialint("label", "plan", "--project", "r", "--n", 12)
     out = tmp_path / "overrides.yaml"
     answer(tmp_path, "r", {"eve": {"d1", "d5"}})
-    told = dialint("label", "demote", "--overrides", out)
-    assert re.search(r"^e +C1 +12 +2 +17% +39% +suggestion", told, re.MULTILINE)
-    assert told.splitlines()[-1].endswith(f"dialint score LOG --overrides {out}")
+    output = dialint("label", "demote", "--overrides", out)
+    assert re.search(r"^e +C1 +12 +2 +17% +39% +suggestion", output, re.MULTILINE)
+    assert output.splitlines()[-1].endswith(f"dialint score LOG --overrides {out}")
     assert read_overrides(out).demoted == {"C1": "people confirmed 2 of 12 findings of e"}

@@ -1,4 +1,5 @@
-"""The gates of a promotion, each failed by a candidate made to fail it alone; roll-out, rollback and replay."""
+"""The gates of a promotion, each failed by a candidate made to fail it alone; roll-out, rollback and
+replay."""
 
 from __future__ import annotations
 
@@ -130,11 +131,11 @@ def failed_gates(
     n_unjudged: int = 0,
     n_rare: int = N,
 ) -> list[str]:
-    """The gates that a candidate fails beside the release in use; a judge may be the first one. `promised` are the
-    false accusations of a scan's contract, `precision` that of a judge's."""
+    """The gates that a candidate fails beside the release in use; a judge may be the first one. `promised`
+    are the false accusations of a scan's contract, `precision` that of a judge's."""
     examples = make_examples(n, n_rare)
     tables = {"new": candidate} | ({} if current is None else {"old": current})
-    detectors = [TableDetector(*named) for named in tables.items()]
+    detectors = [TableDetector(*table) for table in tables.items()]
     results = [score_examples(each, examples) for each in detectors]
     results[0] = [
         (example, verdict if i >= n_unjudged else verdict.model_copy(update=UNJUDGED))
@@ -183,7 +184,7 @@ def with_false(*rows: int) -> Table:
 
 
 def without(code: str) -> Table:
-    """What `GOOD` lists, less each 20th error of a code."""
+    """`GOOD` without each 20th error of a code."""
     missed = [each for each in ERRORS if each[2] == code][::20]
     return {each: p for each, p in GOOD.items() if each not in missed}
 
@@ -228,8 +229,8 @@ def test_the_first_judge_faces_the_gates_too(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["scan", "judge"])
 def test_what_is_missing_fails_the_gold_set(kind: str) -> None:
-    """Before: two releases that find the same passed on a single dialogue, and errors that the candidate does not
-    judge any more were left out of its recall."""
+    """Before: two releases that find the same passed on a single dialogue, and errors that the candidate does
+    not judge any more were left out of its recall."""
     assert failed_gates(kind=kind, n=100) == ["gold"]
     assert failed_gates(kind=kind, n_unjudged=10) == ["gold"]
 
@@ -363,7 +364,7 @@ def score(out: str) -> list[Verdict]:
 
 def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new = make_release("old"), make_release("new")
-    deaf = make_release("deaf", threshold=0.999)
+    blind = make_release("deaf", threshold=0.999)
     gold = label_by(old)
     with pytest.raises(ConfigError, match=r"--gold: what it is measured on with embedded"):
         promote(old, by="lea")
@@ -379,7 +380,7 @@ def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.Capt
     with pytest.raises(ConfigError, match="--by"):
         promote(new, by=" ", gold=(gold,))
     capsys.readouterr()
-    assert promote(deaf, by="lea", gold=(gold,)) == 1
+    assert promote(blind, by="lea", gold=(gold,)) == 1
     assert "FAILED" in capsys.readouterr().out
     registry = Registry("scan")
     assert registry.rollout() is None
@@ -423,7 +424,7 @@ def test_a_candidate_passes_shadow_share_and_all(home: Path, capsys: pytest.Capt
     assert {each.release for each in score("again.jsonl")} == {"old"}
 
 
-def test_a_rollout_is_taken_back_by_itself(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rollout_is_rolled_back_automatically(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new = make_release("old"), make_release("new")
     registry = Registry("scan")
     promote_first(old)
@@ -449,10 +450,10 @@ def test_a_rollout_is_taken_back_by_itself(home: Path, capsys: pytest.CaptureFix
 
 
 def test_a_builder_is_stopped_by_what_is_worse_and_by_nothing_else(home: Path) -> None:
-    old, deaf = make_release("old"), make_release("deaf", threshold=0.999)
+    old, blind = make_release("old"), make_release("deaf", threshold=0.999)
     gold = label_by(old)
     config = EvalConfig(against=("old",), rounds=0, fail_worse=0.05)
-    assert evaluate_run(gold, config=config, detector=DetectorConfig(release=deaf)) == 1
+    assert evaluate_run(gold, config=config, detector=DetectorConfig(release=blind)) == 1
     assert evaluate_run(gold, config=config, detector=DetectorConfig(release=old)) == 0
     with pytest.raises(ConfigError, match="--against"):
         evaluate_run(gold, config=EvalConfig(fail_worse=0.05))
@@ -464,7 +465,7 @@ def test_a_builder_is_stopped_by_what_is_worse_and_by_nothing_else(home: Path) -
     assert compare_in_sequence(results, results, ())["e_value"] == 1.0
 
 
-def test_a_verdict_is_made_again_or_what_differs_is_named(
+def test_a_verdict_is_reproduced_or_differences_are_reported(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     promote_first(make_release("old"))
@@ -474,8 +475,8 @@ def test_a_verdict_is_made_again_or_what_differs_is_named(
     assert "the same verdict, by old" in capsys.readouterr().out
     other = make_release("other", threshold=0.999)
     assert replay("s:1", Path("v.jsonl"), detector=DetectorConfig(release=other)) == 1
-    shown = capsys.readouterr().out
-    assert 'verdict, release: "old" then, "other" now' in shown
-    assert "made with, release, fingerprint" in shown
+    output = capsys.readouterr().out
+    assert 'verdict, release: "old" then, "other" now' in output
+    assert "made with, release, fingerprint" in output
     with pytest.raises(ConfigError, match="no verdict"):
         replay("nobody", Path("v.jsonl"))

@@ -1,5 +1,5 @@
-"""`dialint report`: figures by hand, honest denominators, a page and a workbook that nothing can make act. The
-verdicts are made up."""
+"""`dialint report`: figures by hand, honest denominators, a page and a workbook that nothing can make act.
+The verdicts are made up."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def counted(verdicts: Sequence[Verdict], codes: Sequence[str] = ("C1", "T1", "M2
 
 def row(of: list[Table], title: str, name: str) -> dict[str, Any]:
     (table,) = [each for each in of if each.title == title]
-    (found,) = [each for each in table.rows if str(each[0]).startswith(name)]
-    return dict(zip(table.headings, found, strict=True))
+    (row,) = [each for each in table.rows if str(each[0]).startswith(name)]
+    return dict(zip(table.headings, row, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,8 @@ def test_the_gravest_findings_are_listed_first_and_the_others_counted(
 
 
 def test_the_list_is_filtered_in_a_browser_and_whole_without_scripts(tmp_path: Path) -> None:
-    """In Chromium: nothing of a hostile log acts, nothing is wider than a phone, and paper has the whole list."""
+    """In Chromium: nothing of a hostile log acts, nothing is wider than a phone, and paper has the whole
+    list."""
     path = find_browser()
     if path is None:
         pytest.skip("no Chromium on the PATH")
@@ -248,26 +249,26 @@ def test_the_list_is_filtered_in_a_browser_and_whole_without_scripts(tmp_path: P
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 390, "height": 800})
-        said: list[str] = []
-        page.on("console", lambda each: said.append(each.text))
-        page.on("pageerror", lambda each: said.append(str(each)))
-        page.on("dialog", lambda each: said.append(each.message))
+        messages: list[str] = []
+        page.on("console", lambda each: messages.append(each.text))
+        page.on("pageerror", lambda each: messages.append(str(each)))
+        page.on("dialog", lambda each: messages.append(each.message))
         page.goto(out.as_uri())
         assert page.title().startswith("dialint: findings in")
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-        shown = page.locator(".finding:visible")
-        n_all = shown.count()
+        visible_findings = page.locator(".finding:visible")
+        n_all = visible_findings.count()
         page.locator("select[name=severity]").select_option("S1")
-        assert (shown.count(), page.locator(".count").inner_text()) == (6, f"6 of {n_all} shown")
+        assert (visible_findings.count(), page.locator(".count").inner_text()) == (6, f"6 of {n_all} shown")
         page.locator("select[name=agent]").select_option("bob")
-        assert shown.count() == 2
+        assert visible_findings.count() == 2
         page.locator("select[name=severity]").select_option("")
         page.locator("select[name=agent]").select_option("")
         page.get_by_label("Words", exact=True).fill("DEAR {name}")
-        assert shown.count() == 1
+        assert visible_findings.count() == 1
         page.emulate_media(media="print")
         assert page.locator(".filters").is_hidden()
-        assert said == []
+        assert messages == []
         plain = browser.new_context(java_script_enabled=False).new_page()
         plain.goto(out.as_uri())
         assert plain.locator(".finding").count() == n_all
@@ -336,8 +337,8 @@ def test_examples_stand_in_their_dialogue_masked(tmp_path: Path, capsys: pytest.
     turns = [{"role": role, "text": text} for role, text in zip(roles, texts, strict=True)]
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps({"id": "d", "turns": turns}) + "\n")
-    found = finding(turn=3, quote="all done").model_copy(update={"start": 21, "end": 29})
-    verdicts = finished(tmp_path, [scored("d", found)], inputs=[file_entry(log)])
+    late = finding(turn=3, quote="all done").model_copy(update={"start": 21, "end": 29})
+    verdicts = finished(tmp_path, [scored("d", late)], inputs=[file_entry(log)])
     out = tmp_path / "r.html"
     report(verdicts, config=ReportConfig(html=out, log=(str(log),)))
     page = out.read_text()
@@ -349,7 +350,7 @@ def test_examples_stand_in_their_dialogue_masked(tmp_path: Path, capsys: pytest.
         report(verdicts, config=ReportConfig(html=tmp_path / "other.html", log=(str(log),)))
 
 
-def test_what_is_not_covered_is_said(tmp_path: Path) -> None:
+def test_limits_are_reported(tmp_path: Path) -> None:
     more = {
         "not_covered": ["X1"],
         "reading": {"read": 8, "rejected": 7, "rejects": {"E_ID": 7}},
@@ -357,21 +358,21 @@ def test_what_is_not_covered_is_said(tmp_path: Path) -> None:
     }
     alone = scored("d", agent=None, team=None)
     page = page_of(tmp_path, [alone], **more)
-    for said in ("7 records were rejected", "first 5 dialogues", "team, agent, channel, week"):
-        assert said in page
-    looked_for_by_nobody = r"nobody looked for: [^<]*\b{}\b"
-    assert re.search(looked_for_by_nobody.format("X1"), page)
-    assert not re.search(looked_for_by_nobody.format("C1"), page)
+    for text in ("7 records were rejected", "first 5 dialogues", "team, agent, channel, week"):
+        assert text in page
+    pattern = r"nobody looked for: [^<]*\b{}\b"
+    assert re.search(pattern.format("X1"), page)
+    assert not re.search(pattern.format("C1"), page)
     (tmp_path / "r.html").unlink()
     page = page_of(tmp_path, [alone.model_copy(update={"no_policy": ("C1",)})])
-    assert re.search(looked_for_by_nobody.format("C1"), page)
+    assert re.search(pattern.format("C1"), page)
 
 
-def test_what_the_judge_was_not_asked_is_no_silence(tmp_path: Path) -> None:
-    asked = {
+def test_codes_that_the_judge_skipped_are_reported(tmp_path: Path) -> None:
+    counts = {
         "questions": {"readings": 12, "second_looks": 3}, "unasked": {"I1": 4}, "unmet": {"P1": 2}, "failures": {},
     }  # fmt: skip
-    page = page_of(tmp_path, [scored("d", finding())], judge={"name": "tiny", "contract": None, **asked})
+    page = page_of(tmp_path, [scored("d", finding())], judge={"name": "tiny", "contract": None, **counts})
     assert "tiny was asked 12 questions about whole dialogues and 3 second looks" in page
     assert "it was measured on no labels" in page
     assert "left unasked by the budget: I1 4; not asked, as sources" in page

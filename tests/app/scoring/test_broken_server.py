@@ -1,6 +1,6 @@
-"""`dialint score --judge http:` with servers and models that answer wrongly: what can be read is read, what cannot
-is asked for once more and is then a failure, and nothing that failed is clean. What can be read of an answer is
-in `tests/detector/judge/test_reading.py`."""
+"""`dialint score --judge http:` with servers and models that answer wrongly: what can be read is read, what
+cannot is asked for once more and is then a failure, and nothing that failed is clean. What can be read of an
+answer is in `tests/detector/judge/test_reading.py`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ CALM = "It is on its way."
 
 @dataclass(frozen=True)
 class Mode:
-    """What becomes of a completion, and of the dialogues: in "rude" the right answer lists T1, in "calm"
-    nothing. `complaint` is what a second request says of the first answer."""
+    """A fault of the server, and the expected result of each dialogue: in "rude" the right answer lists T1,
+    in "calm" nothing. `complaint` is in the repeated request."""
 
     mutate: Callable[[dict[str, Any]], Any]
     rude: str = "found"
@@ -39,7 +39,7 @@ class Mode:
     content_type: str = "application/json"
 
 
-def said(change: Callable[[str], Any], **choice: Any) -> Callable[[dict[str, Any]], Any]:
+def content(change: Callable[[str], Any], **choice: Any) -> Callable[[dict[str, Any]], Any]:
     """A completion with another content, made of the right one; other fields of the message or, with a
     leading underscore, of the choice."""
 
@@ -60,7 +60,7 @@ def listed(**changes: Any) -> Callable[[dict[str, Any]], Any]:
         answer = json.loads(right)
         return json.dumps({**answer, "errors": [{**error, **changes} for error in answer["errors"]]})
 
-    return said(change)
+    return content(change)
 
 
 def unusable(mutate: Callable[[dict[str, Any]], Any], complaint: str = "no JSON object") -> Mode:
@@ -68,18 +68,18 @@ def unusable(mutate: Callable[[dict[str, Any]], Any], complaint: str = "no JSON 
 
 
 MODES = {
-    "parts": Mode(said(lambda right: [{"type": "text", "text": right[:9]}, {"type": "text", "text": right[9:]}])),
-    "fence and words": Mode(said(lambda right: f"Sure!\n```json\n{right}\n```\nAnything else {{here}}?")),
-    "thoughts beside it": Mode(said(lambda right: right, reasoning_content="Let me see")),
-    "huge": Mode(said(lambda right: right.replace("simulated", "{" * 2_000_000, 1))),
-    "whole, and then no end": Mode(said(lambda right: right + " \n" * 5000, _finish_reason="length")),
-    "wrong content type": Mode(said(lambda right: right), content_type="text/html"),
+    "parts": Mode(content(lambda right: [{"type": "text", "text": right[:9]}, {"type": "text", "text": right[9:]}])),
+    "fence and words": Mode(content(lambda right: f"Sure!\n```json\n{right}\n```\nAnything else {{here}}?")),
+    "thoughts beside it": Mode(content(lambda right: right, reasoning_content="Let me see")),
+    "huge": Mode(content(lambda right: right.replace("simulated", "{" * 2_000_000, 1))),
+    "whole, and then no end": Mode(content(lambda right: right + " \n" * 5000, _finish_reason="length")),
+    "wrong content type": Mode(content(lambda right: right), content_type="text/html"),
     "quote of the customer": Mode(listed(quote="Where is it?"), rude="clean"),
-    "thoughts alone": unusable(said(lambda _: None, reasoning_content="Let me see", _finish_reason="length")),
-    "refusal": unusable(said(lambda _: None, refusal="I can't help with that.")),
-    "picture": unusable(said(lambda _: [{"type": "image_url", "image_url": {"url": "x"}}])),
-    "words": unusable(said(lambda _: "There is no error.")),
-    "cut": unusable(said(lambda right: right[:-2], _finish_reason="length")),
+    "thoughts alone": unusable(content(lambda _: None, reasoning_content="Let me see", _finish_reason="length")),
+    "refusal": unusable(content(lambda _: None, refusal="I can't help with that.")),
+    "picture": unusable(content(lambda _: [{"type": "image_url", "image_url": {"url": "x"}}])),
+    "words": unusable(content(lambda _: "There is no error.")),
+    "cut": unusable(content(lambda right: right[:-2], _finish_reason="length")),
     "no choices": unusable(lambda data: {**data, "choices": []}),
     "an error as a success": unusable(lambda data: {"error": {"message": "overloaded"}}),
     "a page": unusable(lambda data: b"<html><body>504</body></html>"),
@@ -118,7 +118,7 @@ def test_what_cannot_be_read_is_never_clean(name: str, tmp_path: Path, driver: M
             assert (
                 f"{failed} of 3 dialogues could not be judged ({failed} x E_ANSWER)" in stopped.value.message
             )
-        asked = [entry["body"] for entry in llm.log]
+        bodies = [entry["body"] for entry in llm.log]
         assert run([str(log)], ScoreConfig(**options, max_failed=1.0), detector, engine) == 0
     verdicts = {verdict.dialogue_id: verdict for verdict in read_verdicts(tmp_path / "v.jsonl")}
     for key, expected in (("rude", mode.rude), ("calm", mode.calm), ("mild", mode.calm)):
@@ -131,7 +131,7 @@ def test_what_cannot_be_read_is_never_clean(name: str, tmp_path: Path, driver: M
     unquoted = read_manifest(manifest_path(tmp_path / "v.jsonl"))["judge"]["unquoted"]
     assert unquoted == (name == "quote of the customer")
     if failed:
-        assert len(asked) == 3 + failed
-        again = [body["messages"][-1]["content"] for body in asked if "could not be used" in str(body)]
+        assert len(bodies) == 3 + failed
+        again = [body["messages"][-1]["content"] for body in bodies if "could not be used" in str(body)]
         assert len(again) == failed
         assert all(mode.complaint in text.rpartition("could not be used: ")[2] for text in again)

@@ -46,7 +46,7 @@ def test_an_address_is_a_host_and_a_port(address: str) -> None:
         check_reachable(address)
 
 
-def test_without_ray_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_one_line_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "is_installed", lambda module: module != "ray")
     config = ScoreConfig(out=tmp_path / "v.jsonl", cluster=ClusterConfig(cluster="ray"))
     with pytest.raises(ConfigError) as refused:

@@ -1,4 +1,5 @@
-"""The release that ships, used as its users do: whole, under 40 MB, and it finds real errors in the sample."""
+"""The release that ships, used as its users do: whole, under 40 MB, and it finds real errors in the
+sample."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ LABELS = [json.loads(line) for line in (ROOT / "app/sample/labels.jsonl").read_t
 REQUIRED = {"L1", "T1", "M2", "M3", "C1", "U2", "V2", "R1"}
 
 
-def test_it_is_small_whole_and_says_what_it_covers() -> None:
+def test_it_is_small_verified_and_lists_its_coverage() -> None:
     assert sum(path.stat().st_size for path in EMBEDDED.iterdir()) < 40_000_000
     verify_path(EMBEDDED)
     info = Release(EMBEDDED).info
@@ -32,8 +33,8 @@ def test_it_finds_errors_that_stand_in_the_sample(scanned_sample: tuple[Path, Pa
     ids = [json.loads(line)["dialogue_id"] for line in log.read_text().splitlines()]
     assert [(each.dialogue_id, each.status) for each in verdicts] == [(name, "scored") for name in ids]
     true = {(label["dialogue_id"], label["turn"], label["code"]) for label in LABELS}
-    found = {(each.dialogue_id, one.turn, one.code) for each in verdicts for one in each.findings}
-    assert len(found & true) >= 10
-    assert {code for _, _, code in found & true} >= {"L1", "M2", "V2"}
+    predicted = {(each.dialogue_id, one.turn, one.code) for each in verdicts for one in each.findings}
+    assert len(predicted & true) >= 10
+    assert {code for _, _, code in predicted & true} >= {"L1", "M2", "V2"}
     suggested = {(each.dialogue_id, one.turn, one.code) for each in verdicts for one in each.suggestions}
     assert {code for _, _, code in suggested & true} >= {"E4", "T2"}

@@ -131,7 +131,7 @@ def test_f3_each_fsync_fails_once(tmp_path: Path, write_log: WriteLog, forked: F
 
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 0), ("SIGINT", 130)])
 @pytest.mark.parametrize("grace", ["chunk is finished", "chunk is dropped"])
-def test_f20_asked_to_stop_under_load(
+def test_f20_sigterm_under_load(
     tmp_path: Path, write_log: WriteLog, forked: Forked, name: str, code: int, grace: str
 ) -> None:
     log = write_log(30)

@@ -35,7 +35,7 @@ BAD_LINES = {
     "E_TYPE": json.dumps([record(5)]).encode(),
     "E_TRAILING": json.dumps(record(6)).encode() + b" {}",
 }
-"""What is wrong with a line in all its forms: ``tests/detector/ingest/test_bad_inputs.py``."""
+"""More kinds of bad lines are in ``tests/detector/ingest/test_bad_inputs.py``."""
 
 
 def test_f16_bad_lines_are_rejected_by_number_and_the_others_scored(
@@ -58,7 +58,7 @@ def test_f16_bad_lines_are_rejected_by_number_and_the_others_scored(
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
 @pytest.mark.slow
-def test_f19_every_flipped_bit_is_found(
+def test_f19_every_flipped_bit_is_detected(
     tmp_path: Path, write_log: WriteLog, driver: ModuleType, ending: str
 ) -> None:
     out = tmp_path / f"v.{ending}"

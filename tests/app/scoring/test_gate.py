@@ -1,4 +1,4 @@
-"""What was asked for and not judged: no quality, and no gate that lets it pass."""
+"""Dialogues that were not judged as a whole have no quality and fail the gate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTLY: dict[str, dict[str, Any]] = {
     "language": {"not_judged": (NotJudged(language="de", turns=(1,), codes=("C1",)),), "judged_share": 0.5},
     "policy": {"no_policy": ("P4",)},
 }
-ASKED = {
+MESSAGES = {
     "E_ANSWER": "1 x E_ANSWER",
     "language": "1 x a language that the release does not cover",
     "policy": "1 x no policy applies",
@@ -39,8 +39,8 @@ ASKED = {
 
 @pytest.fixture
 def gate(write_log: Any, driver: ModuleType, tmp_path: Path) -> Iterator[Callable[..., int]]:
-    """Scores clean dialogues with a judge that gives no usable answer (`is_judged`), or with a detector whose verdict on the first is
-    changed."""
+    """Scores clean dialogues with a judge that gives no usable answer (`is_judged`), or with a detector whose
+    verdict on the first is changed."""
 
     def score(
         changes: dict[str, Any] | None = None, out: str = "v.jsonl", is_judged: bool = False, **options: Any
@@ -85,8 +85,8 @@ def test_without_a_judge_uncovered_codes_are_as_they_were(gate: Any, tmp_path: P
     assert {verdict.quality for verdict in read_verdicts(tmp_path / "v.jsonl")} == {100.0}
 
 
-@pytest.mark.parametrize("cause", ASKED)
-def test_what_was_asked_for_and_not_judged_is_no_clean_log(gate: Any, tmp_path: Path, cause: str) -> None:
+@pytest.mark.parametrize("cause", MESSAGES)
+def test_unjudged_dialogues_fail_the_gate(gate: Any, tmp_path: Path, cause: str) -> None:
     options: dict[str, Any] = {}
     changes = PARTLY["judge" if cause == "E_ANSWER" else cause] if cause != "E_NO_AGENT_TURN" else {}
     if cause == "E_NO_AGENT_TURN":
@@ -100,7 +100,7 @@ def test_what_was_asked_for_and_not_judged_is_no_clean_log(gate: Any, tmp_path: 
     with pytest.raises(TooManyBad) as stopped:
         gate(changes=changes, **options)
     assert (stopped.value.code, stopped.value.exit_code) == (error, 3)
-    assert ASKED[cause] in stopped.value.message
+    assert MESSAGES[cause] in stopped.value.message
     assert "\n" not in stopped.value.message
     assert gate(changes=changes, max_failed=0.25, **options) == 0
     first, *others = read_verdicts(tmp_path / "v.jsonl")
@@ -110,8 +110,8 @@ def test_what_was_asked_for_and_not_judged_is_no_clean_log(gate: Any, tmp_path: 
 
 
 @pytest.mark.parametrize("cause", PARTLY)
-def test_every_form_of_a_result_says_so(gate: Any, tmp_path: Path, capsys: Any, cause: str) -> None:
-    said = {"judge": "X1 not judged: E_ANSWER", "language": "50% judged, the rest is German",
+def test_every_output_reports_the_gap(gate: Any, tmp_path: Path, capsys: Any, cause: str) -> None:
+    gap = {"judge": "X1 not judged: E_ANSWER", "language": "50% judged, the rest is German",
             "policy": "P4 not judged: no policy applies"}[cause]  # fmt: skip
     changes = {"changes": PARTLY[cause], "fail_on": None, "max_failed": 1.0}
     if cause == "policy":
@@ -126,12 +126,12 @@ def test_every_form_of_a_result_says_so(gate: Any, tmp_path: Path, capsys: Any, 
     kind = "error" if cause == "judge" else "skipped"
     cases = ET.parse(tmp_path / f"{cause}.xml").findall(".//testcase")
     assert [[(each.tag, each.get("message")) for each in case] for case in cases] == [
-        [(kind, said)], [], [], [],
+        [(kind, gap)], [], [], [],
     ]  # fmt: skip
     (notes,) = json.loads((tmp_path / f"{cause}.sarif").read_text())["runs"][0]["invocations"]
     level = "error" if cause == "judge" else "warning"
     assert [(each["level"], each["message"]["text"]) for each in notes["toolExecutionNotifications"]] == [
-        (level, f"dialogue d0: {said}")
+        (level, f"dialogue d0: {gap}")
     ]
     gate(out="shown.jsonl", **{**changes, "quiet": False})
     assert "4 dialogues scored, 0 (0.0%) with an S1 or S2; 1 of them not judged as a whole" in " ".join(
@@ -141,10 +141,10 @@ def test_every_form_of_a_result_says_so(gate: Any, tmp_path: Path, capsys: Any, 
 
 def test_what_the_judge_could_not_answer_is_not_accepted_unseen() -> None:
     about: dict[str, Any] = {"dialogue_id": "d", "release": "r", "taxonomy": "1", "status": "scored"}
-    asked = ProjectCodes({}, {})
-    (candidate,) = make_candidates(Verdict(**about, **PARTLY["judge"]), RoutingPolicy(), asked, seed=0)
+    questions = ProjectCodes({}, {})
+    (candidate,) = make_candidates(Verdict(**about, **PARTLY["judge"]), RoutingPolicy(), questions, seed=0)
     assert (candidate.wanted, candidate.reason) == ("review", "100% not judged: E_ANSWER")
-    (clean,) = make_candidates(Verdict(**about, quality=100.0), RoutingPolicy(), asked, seed=0)
+    (clean,) = make_candidates(Verdict(**about, quality=100.0), RoutingPolicy(), questions, seed=0)
     assert clean.wanted is None
 
 

@@ -1,4 +1,5 @@
-"""`dialint score --judge` from a log to files: with answers that are written here, and by a stand-in for a server."""
+"""`dialint score --judge` from a log to files: with answers that are written here, and by a stand-in for a
+server."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ DECISION = {"number": 1, "code": "X1", "severity": "S1", "probability": 0.95}
 C1 = {"turn": 1, "code": "C1", "quote": "for you"}
 
 
-def test_what_is_read_is_found_counted_and_told(
+def test_findings_of_the_judge_are_counted_and_reported(
     write_log: WriteLog, driver: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of six dialogues, the first of which fails."""
@@ -49,9 +50,9 @@ def test_what_is_read_is_found_counted_and_told(
     assert (failed.status, failed.judge.codes) == ("failed", ())
     for verdict in scored:
         assert verdict.judge is not None
-        found = {finding.code: finding for finding in verdict.findings}
-        assert {"X1", "C1"} <= set(found)
-        assert found["X1"].reason.endswith("(judge 'scripted': 0.95).")
+        by_code = {finding.code: finding for finding in verdict.findings}
+        assert {"X1", "C1"} <= set(by_code)
+        assert by_code["X1"].reason.endswith("(judge 'scripted': 0.95).")
         assert verdict.quality == 0.0
         assert {"I1", "I3", "P1", "E1", "W1"} <= set(verdict.judge.unmet)
         assert {"X1", "T1", "I2"} <= set(verdict.judge.codes)
@@ -104,13 +105,13 @@ def test_no_personal_data_reaches_the_server(tmp_path: Path, driver: ModuleType)
     received = llm.received.decode()
     for instructions in {entry["body"]["messages"][0]["content"] for entry in llm.log if entry["body"]}:
         received = received.replace(json.dumps(instructions, ensure_ascii=False), "")
-    shown = received + re.sub(r"[\s().+-]", "", received)
+    haystack = received + re.sub(r"[\s().+-]", "", received)
     assert received.count("[EMAIL_1]") > 20
     leaked = [
         kind
         for kind, value, _ in data
-        if value in shown
-        or (kind in ("PHONE", "CARD", "IBAN") and re.sub(r"[\s().+-]", "", value) in shown)
+        if value in haystack
+        or (kind in ("PHONE", "CARD", "IBAN") and re.sub(r"[\s().+-]", "", value) in haystack)
         or (kind == "NAME" and any(re.search(rf"\b{part}\b", received) for part in value.split()))
     ]
     assert leaked == []
@@ -155,7 +156,7 @@ def test_a_server_killed_twice_changes_no_verdict(
     assert any("judge 'fake-4b'" in finding.reason for each in verdicts for finding in each.findings)
 
 
-def test_a_budget_in_dollars_is_kept_and_the_manifest_says_what_was_spent(
+def test_a_budget_in_dollars_is_a_limit_and_the_manifest_has_the_cost(
     write_log: WriteLog, tmp_path: Path, driver: ModuleType
 ) -> None:
     """The server's own count of tokens is what costs."""
@@ -175,8 +176,8 @@ def test_a_context_that_holds_no_question_loses_no_dialogue(
     tmp_path: Path, driver: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line says what to do, and no verdict takes what was not answered for clean."""
-    told = "It is on its way, as I said, and I have told the carrier again. " * 8
-    turns = [{"role": ("customer", "agent")[number % 2], "text": f"{number}: {told}"} for number in range(60)]
+    text = "It is on its way, as I said, and I have told the carrier again. " * 8
+    turns = [{"role": ("customer", "agent")[number % 2], "text": f"{number}: {text}"} for number in range(60)]
     rows = [{"dialogue_id": "long", "turns": turns}, {"dialogue_id": "short", "turns": turns[:2]}]
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -1,4 +1,5 @@
-"""Dialogues in languages that the embedded release does not cover: never accused, never clean, always counted."""
+"""Dialogues in languages that the embedded release does not cover: never accused, never clean, always
+counted."""
 
 from __future__ import annotations
 
@@ -89,8 +90,10 @@ def test_a_german_dialogue_is_neither_accused_nor_clean(verdicts: dict[str, Verd
     assert {"P1", "P2"} <= set(gap.codes)  # only a policy could, and there is none
     assert [(finding.code, finding.turn) for finding in verdict.findings] == [("M2", 3)]
     assert [(each.code, each.quote) for each in verdict.suggestions] == [("T1", "Sie sind ein Idiot.")]
-    told = {turn: {code: p for code, p in row.items() if p} for turn, row in verdict.probabilities.items()}
-    assert told == {1: {"T1": 0.692}, 3: {"M2": 0.846}}
+    probabilities = {
+        turn: {code: p for code, p in row.items() if p} for turn, row in verdict.probabilities.items()
+    }
+    assert probabilities == {1: {"T1": 0.692}, 3: {"M2": 0.846}}
 
 
 def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
@@ -105,10 +108,10 @@ def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
 
 
 def test_codes_that_need_context_need_the_language_of_the_customer_too(verdicts: dict[str, Verdict]) -> None:
-    """Whether a question in German was answered, a model of English cannot know."""
-    told = (verdicts["mixed"].probabilities or {})[3]
-    assert {"L1", "T1", "V2"} <= told.keys()
-    assert told.keys().isdisjoint({"C1", "U2", "C3", "T2", "R1"})
+    """An English model cannot judge whether a question in German was answered."""
+    probabilities = (verdicts["mixed"].probabilities or {})[3]
+    assert {"L1", "T1", "V2"} <= probabilities.keys()
+    assert probabilities.keys().isdisjoint({"C1", "U2", "C3", "T2", "R1"})
     (gap,) = [gap for gap in verdicts["mixed"].not_judged if 3 in gap.turns]
     assert gap.language == "de"
     assert "U2" in gap.codes
@@ -132,7 +135,7 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
     assert counts["not_judged_with_s1_or_s2"] == 1
 
 
-def test_a_forced_language_is_taken_as_it_is(log: Path, tmp_path: Path) -> None:
+def test_a_forced_language_is_not_detected(log: Path, tmp_path: Path) -> None:
     forced = scored(log, tmp_path / "de.jsonl", "de")
     assert {verdict.status for verdict in forced.values()} == {"not_judged"}
     forced = scored(log, tmp_path / "en.jsonl", "en")

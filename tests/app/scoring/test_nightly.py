@@ -33,10 +33,10 @@ CHUNK = 4
 NIGHTS = 4
 
 
-def line(name: str, *said: str) -> str:
+def line(name: str, *texts: str) -> str:
     roles = ("customer", "agent")
     turns = [
-        {"role": roles[n % 2], "text": text} for n, text in enumerate(said or ("Hello?", f"This is {name}."))
+        {"role": roles[n % 2], "text": text} for n, text in enumerate(texts or ("Hello?", f"This is {name}."))
     ]
     return json.dumps({"id": name, "turns": turns}) + "\n"
 
@@ -61,7 +61,7 @@ def make_store(path: Path) -> str:
 
 
 def stored(place: str) -> dict[str, Any]:
-    """What a store has of dialogues and verdicts, less the times."""
+    """The dialogues and verdicts of a store, without times."""
     with Store.open(place) as store:
         verify(store)
         return store.read(
@@ -82,8 +82,8 @@ def by_id(out: Path) -> dict[str, str]:
 
 
 def add_night(folder: Path, night: int) -> None:
-    """Five new dialogues in a file that grows; a dialogue of each earlier night goes on in a file of today; the
-    first text of another is corrected where it stands."""
+    """Five new dialogues in a file that grows; a dialogue of each earlier night goes on in a file of today;
+    the first text of another is corrected where it stands."""
     append(folder / "a.jsonl", *(line(f"n{night}-{number}") for number in range(5)))
     grown = (f"n{earlier}-0" for earlier in range(night))
     today = [line(name, "Hello?", f"This is {name}.", *("And?", "Wait.") * night) for name in grown]
@@ -95,12 +95,12 @@ def add_night(folder: Path, night: int) -> None:
 def test_nights_with_kills_leave_what_one_clean_run_leaves(
     folder: Path, tmp_path: Path, forked: Forked
 ) -> None:
-    out, judged, chance = tmp_path / "v.jsonl", tmp_path / "judged", random.Random(1)
+    out, judged, rng = tmp_path / "v.jsonl", tmp_path / "judged", random.Random(1)
     about = {"store": make_store(tmp_path / "nights.sqlite"), "judged": str(judged)}
     kills = 0
     for night in range(NIGHTS):
         add_night(folder, night)
-        strikes = {"kill_at": chance.randint(1, 60), "kill_after_s": chance.uniform(0, 0.3)}
+        strikes = {"kill_at": rng.randint(1, 60), "kill_after_s": rng.uniform(0, 0.3)}
         for name, value in strikes.items():
             kills += forked(folder, out, {**about, name: value}, only_new=True)["status"] == -signal.SIGKILL
             append(folder / "a.jsonl", line(f"late{night}-{kills}"))  # the log goes on
@@ -137,9 +137,9 @@ def test_a_second_night_killed_inside_each_write_step(
         about = {"judged": str(judged)}
         status = forked(folder, out, {**about, "kill_at": step}, only_new=True)["status"]
         assert forked(folder, out, about, only_new=True)["status"] == 0
-        found = by_id(out)
-        assert sorted(found) == [*"abcdefghijkl"]
-        assert '"Changed."' in found["a"] or '"findings":[]' in found["a"]
+        verdicts = by_id(out)
+        assert sorted(verdicts) == [*"abcdefghijkl"]
+        assert '"Changed."' in verdicts["a"] or '"findings":[]' in verdicts["a"]
         n_judged = Counter(judged.read_text().splitlines())
         assert n_judged.total() <= 7 + CHUNK
         again = forked(folder, out, about, only_new=True)

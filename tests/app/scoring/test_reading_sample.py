@@ -1,7 +1,7 @@
 """The sample read by a large language model, from the log to verdicts.
 
-``recorded_readings.jsonl`` holds answers of a large language model that saw only the questions, neither labels
-nor code, recorded on 2026-11-28 for the prompt `RECORDED`. A changed prompt needs answers of its own.
+``recorded_readings.jsonl`` holds answers of a large language model that saw only the questions, neither
+labels nor code, recorded on 2026-11-28 for the prompt `RECORDED`. A changed prompt needs answers of its own.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def test_a_guideline_is_read_with_each_dialogue_and_its_bytes_are_part_of_the_jo
     assert sha256 in json.dumps(manifest["work"])
 
 
-def test_what_a_strong_model_reads_is_measured_and_found(
+def test_recorded_readings_are_precise_and_complete(
     engine: ScriptedJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By default options, measured on the same dialogues: nine of ten labelled errors are findings, 95 % of
@@ -81,14 +81,14 @@ def test_what_a_strong_model_reads_is_measured_and_found(
     assert "99% right, 97% found on 78 dialogues with labels" in " ".join(output.out.split())
     n_measured = len(engine.requests) // 2
     assert 78 <= n_measured <= 1.2 * 78
-    found = {
+    predicted = {
         (verdict.dialogue_id, finding.turn, finding.code)
         for verdict in read_verdicts(config.out)
         for finding in verdict.findings
     }
     labels = {(own.dialogue_id, own.turn, own.code) for example in read_sample() for own in example.labels}
-    assert len(found & labels) >= 0.9 * len(labels)
-    assert len(found & labels) >= 0.95 * len(found)
+    assert len(predicted & labels) >= 0.9 * len(labels)
+    assert len(predicted & labels) >= 0.95 * len(predicted)
     again = replace(config, out=tmp_path / "w.jsonl", limit=5)
     assert run([str(SAMPLE / "dialogues.jsonl")], again, None, engine) == 0
     assert 5 <= len(engine.requests) - 2 * n_measured <= 10

@@ -65,29 +65,29 @@ def sarif(placed: Any = PLACED, rejects: Any = REJECTS) -> dict[str, Any]:
     log = json.loads(out.getvalue())
     assert log.keys() == {"$schema", "version", "runs"}
     (run_,) = log["runs"]
-    found: dict[str, Any] = run_
-    return found
+    log: dict[str, Any] = run_
+    return log
 
 
-def test_text_says_each_thing_once() -> None:
-    def told(reason: str) -> str:
-        found = finding("C1", "S2").model_copy(update={"reason": reason, "probability": 0.999999})
-        return as_text(Verdict(dialogue_id="d", quality=1.0, findings=(found,), **ABOUT), TAXONOMY)
+def test_text_repeats_nothing() -> None:
+    def render(reason: str) -> str:
+        listed = finding("C1", "S2").model_copy(update={"reason": reason, "probability": 0.999999})
+        return as_text(Verdict(dialogue_id="d", quality=1.0, findings=(listed,), **ABOUT), TAXONOMY)
 
     line = "d   quality 1\n  turn 1  S2  C1 Question ignored  > 0.99  “the quote”\n"
-    assert told("Question ignored in turn 1: “the quote”.") == line
-    assert told("Question ignored in turn 1: “the quote”; before it, x.") == f"{line}      before it, x\n"
-    assert told("because") == f"{line}      because\n"
+    assert render("Question ignored in turn 1: “the quote”.") == line
+    assert render("Question ignored in turn 1: “the quote”; before it, x.") == f"{line}      before it, x\n"
+    assert render("because") == f"{line}      because\n"
 
 
-def test_prepared_lines_are_shown_once() -> None:
+def test_prepared_lines_are_printed_once() -> None:
     prepared = finding("L1", "S4").model_copy(update={"fault": "template"})
-    verdict, shown = (
+    verdict, printed = (
         Verdict(dialogue_id="d", quality=1.0, findings=(prepared,), **ABOUT),
         set[tuple[str, str]](),
     )
-    assert "the quote" in as_text(verdict, TAXONOMY, shown)
-    assert as_text(verdict, TAXONOMY, shown) == "d   quality 1\n  1 more in prepared lines, shown above\n"
+    assert "the quote" in as_text(verdict, TAXONOMY, printed)
+    assert as_text(verdict, TAXONOMY, printed) == "d   quality 1\n  1 more in prepared lines, shown above\n"
     located = [LocatedVerdict(verdict, "z.jsonl", line) for line in (7, 8)]
     (result,) = sarif(located)["results"]
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
@@ -190,9 +190,9 @@ def test_sarif_has_no_key_that_the_standard_forbids() -> None:
 
 def test_text_shows_findings_and_hides_what_a_terminal_would_obey() -> None:
     assert as_text(PLACED[0].verdict, TAXONOMY) == ""
-    shown = as_text(PLACED[1].verdict, TAXONOMY)
-    assert shown.startswith("two   quality 10\n  turn 1  S2  C1 ")
-    assert "\x1b" not in shown
+    text = as_text(PLACED[1].verdict, TAXONOMY)
+    assert text.startswith("two   quality 10\n  turn 1  S2  C1 ")
+    assert "\x1b" not in text
     assert as_text(PLACED[3].verdict, TAXONOMY) == "failed   FAILED E_X\n"
     assert visible("a\u202eb\nc\u200b") == "a·b c·"
 

@@ -53,7 +53,8 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def score(out: Path, driver: ModuleType) -> Score:
-    """Scores logs into `out` unless told otherwise; `about` is what the fake detector does, which may be another (`fake`)."""
+    """Scores logs into `out` unless told otherwise; `about` is what the fake detector does, which may be
+    another (`fake`)."""
 
     def scored(
         *logs: Path | str, about: dict[str, Any] | None = None, fake: Any = None, **options: Any
@@ -93,11 +94,11 @@ def test_verdicts_tell_agent_team_channel_and_time_where_the_log_knows_them(
         {"role": "customer", "text": "Hello?"},
         {"role": "agent", "text": "Hello.", "at": "2026-03-04T10:00:00Z"},
     ]
-    known = {"id": "k", "turns": turns, "agent": "ada@firm.example", "team": "north", "channel": "chat"}
-    score(write_log(1, extra=(json.dumps(known),)))
-    without, told = read_verdicts(out)
-    assert (told.agent, told.team, told.channel) == ("ada@firm.example", "north", "chat")
-    assert told.started_at == datetime(2026, 3, 4, 10, tzinfo=UTC)
+    record = {"id": "k", "turns": turns, "agent": "ada@firm.example", "team": "north", "channel": "chat"}
+    score(write_log(1, extra=(json.dumps(record),)))
+    without, complete = read_verdicts(out)
+    assert (complete.agent, complete.team, complete.channel) == ("ada@firm.example", "north", "chat")
+    assert complete.started_at == datetime(2026, 3, 4, 10, tzinfo=UTC)
     assert (without.agent, without.team, without.channel, without.started_at) == (None,) * 4
     assert '"agent":' not in out.read_text().splitlines()[0]
 
@@ -113,9 +114,7 @@ def test_the_same_command_again_changes_nothing(
     assert "done already, 10 verdicts" in capsys.readouterr().err
 
 
-def test_exit_1_when_fail_on_found_something_and_again_when_done(
-    score: Score, out: Path, write_log: WriteLog
-) -> None:
+def test_exit_1_on_a_severe_finding_and_again_when_done(score: Score, out: Path, write_log: WriteLog) -> None:
     log = write_log(10)
     for _ in range(2):
         assert score(log, fail_on="S2") == 1
@@ -138,15 +137,15 @@ def test_filters_choose_what_is_reported_and_quality_follows(
 
 
 @pytest.mark.parametrize("name", ["v.jsonl", "v.parquet"])
-def test_suggestions_are_kept_apart_and_fail_nothing(
+def test_suggestions_are_separate_and_fail_nothing(
     score: Score, tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:  # fmt: skip
     out = tmp_path / name
     suggest = {"suggest": ["C1"]}
     assert score(write_log(12), about=suggest, out=out, fail_on="S2", chunk_size=4, quiet=False) == 0
-    shown = capsys.readouterr().out
-    assert "Suggestions: to be read, not counted as errors" in shown
-    assert "no proof (" in shown
+    output = capsys.readouterr().out
+    assert "Suggestions: to be read, not counted as errors" in output
+    assert "no proof (" in output
     verdicts = list(read_verdicts(out))
     suggested = [finding for verdict in verdicts for finding in verdict.suggestions]
     assert {finding.code for finding in suggested} == {"C1"}
@@ -159,7 +158,7 @@ def test_suggestions_are_kept_apart_and_fail_nothing(
     assert verify_path(out) == 2
 
 
-def test_a_demoted_code_is_named_and_another_list_is_another_job(
+def test_a_demoted_code_is_listed_and_other_demotions_are_another_job(
     score: Score, out: Path, write_log: WriteLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, path = write_log(4), out.with_name("overrides.yaml")
@@ -358,15 +357,15 @@ def test_a_reader_that_yields_other_dialogues_than_before_is_noticed(
         records = [*read(open_logs([str(log)]), ReadConfig(), Counts())][gone]
         monkeypatch.setattr(
             "dialint.app.scoring.run.read",
-            lambda *given, found=records: (
-                iter(found) if len(given) == 4 else read(*given)
+            lambda *arguments, items=records: (
+                iter(items) if len(arguments) == 4 else read(*arguments)
             ),  # not the profile's
         )
         with pytest.raises(OutputRefused, match="holds other dialogues"):
             score(log, chunk_size=4)
 
 
-def test_another_job_on_the_same_output_is_refused_and_told_what_differs(
+def test_another_job_on_the_same_output_is_refused_with_the_differences(
     score: Score, tmp_path: Path, write_log: WriteLog
 ) -> None:
     log, other = write_log(5), write_log(6, "other.jsonl")
@@ -433,10 +432,10 @@ def test_no_dialogue_text_in_what_is_logged(
     log = write_log(8, failing=1, extra=('{"id": "x", "turns": "secret parcel"}',))
     assert score(log, max_failed=1.0, read=ReadConfig(max_bad=1.0), quiet=False) == 0
     printed = capsys.readouterr()
-    shown = printed.out + printed.err + (tmp_path / "v.manifest.json").read_text()
-    assert "7 dialogues scored" in shown
+    output = printed.out + printed.err + (tmp_path / "v.manifest.json").read_text()
+    assert "7 dialogues scored" in output
     for word in ("parcel", "Let me", "unanswerable", "number 3"):
-        assert word not in shown
+        assert word not in output
     assert "secret" not in (tmp_path / "v.rejects.jsonl").read_text()
 
 
@@ -509,11 +508,13 @@ def dialogue_like(number: int) -> bytes:
 
 
 def test_the_command_line_takes_logs_options_and_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Any] = []
-    monkeypatch.setattr("dialint.app.scoring.loop.run", lambda logs, config: told.append((logs, config)) or 0)
+    calls: list[Any] = []
+    monkeypatch.setattr(
+        "dialint.app.scoring.loop.run", lambda logs, config: calls.append((logs, config)) or 0
+    )
     line = "score a.jsonl --codes C1,T b.jsonl --input-format csv --role X=agent --threads 2 --fail-on S2 -"
     assert command_line(line, result_action="return_value") == 0
-    ((logs, config),) = told
+    ((logs, config),) = calls
     assert logs == ("a.jsonl", "b.jsonl", "-")
     assert (config.codes, config.fail_on, config.read.format) == (("C1,T",), "S2", "csv")
     assert (config.read.role, config.detector.threads) == (("X=agent",), 2)
@@ -531,7 +532,7 @@ def test_standard_input_is_a_log(
     assert len(list(read_verdicts(out))) == 5
 
 
-def test_verify_says_what_is_whole_and_what_is_not(
+def test_verify_lists_intact_and_damaged_files(
     score: Score, out: Path, write_log: WriteLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = write_log(5)
@@ -606,13 +607,13 @@ def test_the_manifest_has_the_policies_and_another_text_is_another_job(
 
 
 @pytest.mark.parametrize("kind", ["text", "jsonl"])
-def test_the_first_rejects_are_told(
+def test_the_first_rejects_are_printed(
     score: Score, write_log: WriteLog, capfd: pytest.CaptureFixture[str], kind: str
 ) -> None:
     log = write_log(4, extra=("{}",) * 12)
     assert score(log, out=None, format=kind, read=ReadConfig(max_bad=1.0)) == 0
-    told = capfd.readouterr().err.splitlines()
-    assert [line.split(": ")[1] for line in told] == [f"{log}:{line}" for line in range(5, 15)]
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.split(": ")[1] for line in lines] == [f"{log}:{line}" for line in range(5, 15)]
 
 
 def test_no_room_for_temporary_files_is_one_line(

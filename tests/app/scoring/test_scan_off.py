@@ -67,15 +67,15 @@ def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(
     scanned_sample: tuple[Path, Path], tmp_path: Path
 ) -> None:
     log, with_scan = scanned_sample
-    without, n_found = tmp_path / "v.jsonl", 0
+    without, n_findings = tmp_path / "v.jsonl", 0
     assert run([str(log)], ScoreConfig(out=without, quiet=True, detector=OFF)) == 0
     for both, alone in zip(read_verdicts(with_scan), read_verdicts(without), strict=True):
-        n_found += len(alone.findings)
+        n_findings += len(alone.findings)
         by_check = [each for each in both.findings if "exact check" in each.reason]
         assert [(e.code, e.turn, e.quote) for e in by_check] == [
             (e.code, e.turn, e.quote) for e in alone.findings
         ]
-    assert n_found >= 3
+    assert n_findings >= 3
     scanned, checked = (set(read_manifest(manifest_path(out))["not_covered"]) for out in (with_scan, without))
     scan_only = {code for code, how in Release(EMBEDDED).info.codes.items() if how.covered_by == ("scan",)}
     assert checked - scanned == scan_only

@@ -66,7 +66,7 @@ def release(tmp_path: Path) -> Path:
         (MIN_FOR_DISTANCE - 1, "auto", ""),
     ],
 )
-def test_a_far_log_is_named_with_what_to_do(
+def test_a_far_log_is_reported_with_advice(
     tmp_path: Path, release: Path, capsys: pytest.CaptureFixture[str], n: int, option: Any, expected: str
 ) -> None:
     log_file, out = tmp_path / "log.jsonl", tmp_path / "v.jsonl"
@@ -92,7 +92,7 @@ SAMPLE = "app/sample/dialogues.jsonl"
 
 
 @pytest.mark.parametrize("watched", [True, False])
-def test_the_manifest_and_the_closing_table_say_what_a_run_took(
+def test_the_manifest_and_the_summary_have_the_cost_of_a_run(
     watched: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "v.jsonl"

@@ -1,4 +1,4 @@
-"""What the tests of the HTTP API share: its options with the checks alone, dialogues and keys."""
+"""Shared by the tests of the HTTP API: options without the scan, dialogues and keys."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ def test_verdicts_equal_those_of_the_command_by_lines_and_as_a_job(
 
 
 def test_a_growing_dialogue_gets_what_is_new_and_what_no_longer_stands(client: TestClient) -> None:
-    asked = {"dialogue": record("Where is it?", RUDE)}
-    first = client.post("/v1/turns", json=asked).json()
+    body = {"dialogue": record("Where is it?", RUDE)}
+    first = client.post("/v1/turns", json=body).json()
     assert [each["code"] for each in first["verdict"]["findings"]] == ["M2"]
     longer = record("Where is it?", RUDE, "Hello?", "Please hold on.")
     again = client.post(
@@ -304,9 +304,7 @@ def test_a_killed_server_leaves_no_process_and_no_log_and_a_running_job_is_delet
         assert server.wait(WAIT_S) == 0
 
 
-def test_a_problem_is_told_by_its_status_and_without_paths_of_the_server(
-    client: TestClient, home: Path
-) -> None:
+def test_a_problem_has_a_status_and_no_paths_of_the_server(client: TestClient, home: Path) -> None:
     job = create_job(home / "api-jobs" / ("a" * 16), "nora", "log.jsonl", b"")
     job.update(options=ScoreOptions())
     why = {"template": "{path}: {why}", "values": {"path": "/srv/secret/policy.yaml", "why": "gone"}}

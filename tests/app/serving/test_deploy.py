@@ -1,5 +1,5 @@
-"""`deploy/`: not run here, but the judge's command is ours, its paths exist, and nothing of it is open. The chart and
-the schemas are in tests/deploy."""
+"""`deploy/`: not run here, but the judge's command is ours, its paths exist, and nothing of it is open. The
+chart and the schemas are in tests/deploy."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ DEPLOY = ROOT / "deploy"
 def services() -> dict[str, Any]:
     content = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
     assert content["secrets"] == {f"{name}_key": {"file": f"./{name}.key"} for name in ("database", "judge")}
-    found: dict[str, Any] = content["services"]
-    return found
+    result: dict[str, Any] = content["services"]
+    return result
 
 
 def test_the_commands_are_those_that_serve_prints(

@@ -1,4 +1,4 @@
-"""What is monitored: `/metrics`, the file of a run, and that the dashboard and the alerts name nothing else."""
+"""Metrics: `/metrics`, the file of a run; dashboard and alerts use no other series."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALERTS = [
 ]
 PAGE = ROOT / "docs/howto/monitor.md"
 TARGET_LABELS = {"job", "instance"}
-"""What Prometheus adds to each sample; `up` is its own."""
+"""Labels that Prometheus adds to each sample; `up` is its own series."""
 
 
 @pytest.fixture
@@ -45,24 +45,24 @@ def client(home: Path) -> Iterator[TestClient]:
 
 def samples(text: str) -> dict[str, dict[tuple[str, ...], float]]:
     """The values of each series by its labels' values, in the order of their names."""
-    found: dict[str, dict[tuple[str, ...], float]] = {}
+    values: dict[str, dict[tuple[str, ...], float]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             key = tuple(value for _, value in sorted(sample.labels.items()))
-            found.setdefault(sample.name, {})[key] = sample.value
-    return found
+            values.setdefault(sample.name, {})[key] = sample.value
+    return values
 
 
 def exposed(text: str) -> dict[str, set[str]]:
     """The labels of each series; of a family without samples none."""
-    found: dict[str, set[str]] = {}
+    labels: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             if not sample.name.endswith("_created"):
-                found.setdefault(sample.name, set()).update(sample.labels)
+                labels.setdefault(sample.name, set()).update(sample.labels)
         if not family.samples:
-            found[f"{family.name}_total" if family.type == "counter" else family.name] = set()
-    return found
+            labels[f"{family.name}_total" if family.type == "counter" else family.name] = set()
+    return labels
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +100,8 @@ def test_the_api_counts_what_it_has_judged_in_requests_and_jobs(client: TestClie
         ("scored",): 1 + statuses.count("scored"), ("failed",): statuses.count("failed"),
         ("not_judged",): statuses.count("not_judged"),
     }  # fmt: skip
-    found = [(each["code"], each["severity"]) for verdict in verdicts for each in verdict["findings"]]
-    assert sum(figures["dialint_findings_total"].values()) == len(found) + 1
+    findings = [(each["code"], each["severity"]) for verdict in verdicts for each in verdict["findings"]]
+    assert sum(figures["dialint_findings_total"].values()) == len(findings) + 1
     assert figures["dialint_rejects_total"] == {("E_TYPE",): 1}
     assert figures["dialint_stage_seconds_total"][("checks",)] > 0
     assert figures["dialint_request_seconds_count"][("/v1/score", "200")] == 1
@@ -161,7 +161,7 @@ def test_no_panel_and_no_alert_names_a_series_or_a_label_that_is_not_there(
     client.app.state.api.metrics.note_webhook("delivered")  # type: ignore[attr-defined]
     write_metrics(tmp_path / "x.prom", {**scored[0], "judge": JUDGE})
     series = exposed(client.get("/metrics").text) | exposed((tmp_path / "x.prom").read_text())
-    named = set()
+    used = set()
     for title, query in queries():
         selectors = Selectors(query)
         assert selectors, title
@@ -169,13 +169,13 @@ def test_no_panel_and_no_alert_names_a_series_or_a_label_that_is_not_there(
             labels = TARGET_LABELS | series.get(selector.name, set())
             assert selector.name in series or selector.name == "up", (title, selector.name)
             assert {each.name for each in selector.matchers.matchers} <= labels, (title, selector.name)
-            named.add(selector.name)
-        known = TARGET_LABELS.union(*(series.get(each.name, set()) for each in selectors))
+            used.add(selector.name)
+        allowed = TARGET_LABELS.union(*(series.get(each.name, set()) for each in selectors))
         grouped = ", ".join(re.findall(r"by \(([\w, ]+)\)", query))
-        assert set(re.findall(r"\w+", grouped)) <= known, title
+        assert set(re.findall(r"\w+", grouped)) <= allowed, title
     own = {name for name in series if re.match("dialint_", name) and not name.endswith(("_sum", "_bucket"))}
-    unshown = own - named - {"dialint_run_failures", "dialint_run_rejects", "dialint_run_scanned_tokens"}
-    assert unshown == set()
+    unused = own - used - {"dialint_run_failures", "dialint_run_rejects", "dialint_run_scanned_tokens"}
+    assert unused == set()
 
 
 def test_the_page_lists_every_metric(client: TestClient, scored: tuple[dict[str, Any], str]) -> None:
@@ -212,9 +212,9 @@ def test_every_alert_has_a_runbook() -> None:
         assert rule["annotations"]["runbook_url"] == f"docs/howto/monitor.md#{name.lower()}"
         assert rule["labels"]["severity"] in ("page", "ticket")
         assert re.search(r"> |== 0", rule["expr"]), name
-    shown = {
+    documented = {
         name
         for panel in DASHBOARD["panels"]
         for name in re.findall(r"Dialint\w+", panel.get("description", ""))
     }
-    assert shown <= set(headings)
+    assert documented <= set(headings)

@@ -59,9 +59,9 @@ def test_promote_and_roll_back(home: Path, make_judge: Make, capsys: pytest.Capt
         rollback("judge")
     capsys.readouterr()
     list_()
-    shown = capsys.readouterr().out
-    assert shown.splitlines()[1].split()[:3] == ["judge", one, "current"]
-    assert "current" not in shown.splitlines()[2]
+    output = capsys.readouterr().out
+    assert output.splitlines()[1].split()[:3] == ["judge", one, "current"]
+    assert "current" not in output.splitlines()[2]
     assert [line.action for line in registry.history()] == ["promote", "promote", "rollback"]
     assert verify() == 0
 
@@ -79,8 +79,8 @@ def test_a_scan_is_promoted_too(home: Path) -> None:
 def test_killed_at_any_step_it_shows_the_old_or_the_new_release(
     home: Path, make_judge: Make, share: int
 ) -> None:
-    """F14; and the next promotion completes it, with a history that says what happened. At a share the old one stays,
-    with or without the candidate beside it."""
+    """F14; and the next promotion completes it, with a history that says what happened. At a share the old
+    one stays, with or without the candidate beside it."""
     first, second = make_judge("first"), make_judge("second", weights=b"2")
     promote(first)
     homes = home.parent / "homes"
@@ -112,7 +112,7 @@ def test_killed_at_any_step_it_shows_the_old_or_the_new_release(
     assert set(seen) == {"first", "second"}
 
 
-def test_damage_is_found_and_nothing_damaged_becomes_current(
+def test_damage_is_detected_and_nothing_damaged_becomes_current(
     home: Path, make_judge: Make, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = make_judge("first"), make_judge("second", weights=b"2")

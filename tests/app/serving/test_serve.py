@@ -93,16 +93,16 @@ def test_the_process_becomes_the_server_with_its_key_in_the_environment_alone(
     assert "sk-secret" not in " ".join(command)
     assert environment["VLLM_API_KEY"] == "sk-secret"
     address = f"http://127.0.0.1:{free_port}/v1"
-    said = capsys.readouterr().err
-    assert f"dialint score LOG --judge {address} --judge-model judge" in said
-    assert "sk-secret" not in said
+    message = capsys.readouterr().err
+    assert f"dialint score LOG --judge {address} --judge-model judge" in message
+    assert "sk-secret" not in message
 
 
 @pytest.mark.usefixtures("vllm_path")
-def test_a_port_in_use_is_named_before_anything_starts(free_port: int, home: Path) -> None:
+def test_a_port_in_use_is_refused_before_anything_starts(free_port: int, home: Path) -> None:
     with socket.create_server(("127.0.0.1", free_port)):
-        said = refusal(base="small_decoder", port=free_port)
-    assert f"E_PORT: port {free_port} is in use; `--port " in said
+        message = refusal(base="small_decoder", port=free_port)
+    assert f"E_PORT: port {free_port} is in use; `--port " in message
     assert not home.exists()
 
 
@@ -112,7 +112,7 @@ def refusal(**options: object) -> str:
     return str(refused.value)
 
 
-def test_each_mistake_is_one_line_that_says_what_to_do(
+def test_each_mistake_is_one_line_with_advice(
     home: Path, make_judge: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judge = make_judge("judge")

@@ -110,7 +110,7 @@ def test_an_error_leaves_its_type_and_no_text(spans: InMemorySpanExporter) -> No
     assert "whining" not in failed.to_json()
 
 
-def test_spans_are_sent_where_the_variable_says_and_without_it_nothing_is_imported(tmp_path: Path) -> None:
+def test_spans_are_sent_to_the_variables_url_and_without_it_nothing_is_imported(tmp_path: Path) -> None:
     received: list[tuple[str, bytes]] = []
 
     class Collector(BaseHTTPRequestHandler):

@@ -88,7 +88,7 @@ def is_signed(headers: dict[str, str], body: bytes) -> bool:
     return headers["webhook-signature"] == "v1," + base64.b64encode(digest).decode()
 
 
-def test_an_event_is_sent_until_it_is_taken_under_one_id(inbox: Inbox, home: Path) -> None:
+def test_an_event_is_sent_until_delivered_with_one_id(inbox: Inbox, home: Path) -> None:
     inbox.statuses = [500, 307]
     with serving(inbox) as client:
         job = client.post("/v1/jobs", content=FEW, params={"name": "whining.jsonl"}).json()
@@ -148,9 +148,7 @@ def test_a_kill_between_the_end_of_a_job_and_its_delivery_loses_nothing(
         assert inbox.ids() == [f"{job['id']}_failed"] * (n_before + 1)
 
 
-def test_only_a_url_and_a_secret_of_the_operator_are_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_urls_and_secrets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(url: str, file: Path | None = None) -> str:
         with pytest.raises(ConfigError) as error:
             Receiver.of(url, file)
