@@ -1,1 +1,1 @@
-"""Third floor: what people and other programs touch."""
+"""Third floor: the command line, the console, the HTTP API."""

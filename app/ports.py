@@ -1,4 +1,4 @@
-"""Whether a server of ours may listen on an address and a port of this machine."""
+"""Checks that a server can listen on an address and a port of this machine."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def check_port(address: str, port: int, option: str) -> None:
-    """Check that the port is free, before anything is made or printed. `option` is the one of the address.
+    """Checks that the port is free. `option` is that of the address, for messages.
 
     Raises:
-        ConfigError: E_PORT, naming a free one; E_OPTION, the address is not one of this machine.
+        ConfigError: E_PORT, with a free port; E_OPTION, the address is not one of this machine.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:

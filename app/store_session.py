@@ -1,7 +1,7 @@
-"""Which store a command uses, and as which account: the options shared by all commands on the store.
+"""The options of all commands on the store: the store, and the account.
 
-Whoever can open the store's file or database can do anything with it, so the command line asks for no
-password; the account says whose rights count and whose name the audit log gets.
+Access to the store's file or database gives all rights, so the command line needs no password; the account
+determines the rights of the command, and the name in the audit log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class StoreConfig:
-    """Which store."""
+    """Options for the store."""
 
     store: Annotated[str | None, Parameter(env_var="DIALINT_STORE")] = None
     """A SQLite file, or postgresql://user@host/database; without it store.sqlite in $DIALINT_HOME."""
@@ -31,7 +31,7 @@ class StoreConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SessionConfig:
-    """Which store, and as which account."""
+    """Options for the store and the account."""
 
     config: Annotated[StoreConfig, Parameter(name="*")] = field(default_factory=StoreConfig)
     account: Annotated[str | None, Parameter(name="--as", env_var="DIALINT_ACCOUNT")] = None
@@ -39,7 +39,7 @@ class SessionConfig:
 
     @contextmanager
     def open(self) -> Iterator[tuple[Store, str]]:
-        """Open the store. Yields it with the name of the acting account.
+        """Opens the store; yields it with the name of the acting account.
 
         Raises:
             ConfigError: no account is named, or there is no store.
@@ -60,10 +60,10 @@ TaxonomyOption = Annotated[Path | None, Parameter(name="--taxonomy", help="A tax
 
 
 def uses_files(project: str | None, *files: object) -> bool:
-    """Whether a command works on files, which it does if any is named, or on the store.
+    """Returns whether a command works on files: if any is given. Otherwise it works on the store.
 
     Raises:
-        ConfigError: a project of the store is named as well.
+        ConfigError: a project of the store is given as well.
     """
     if any(files) and project is not None:
         raise ConfigError("E_OPTION", "--project: name files or a project of the store, not both")
@@ -71,5 +71,5 @@ def uses_files(project: str | None, *files: object) -> bool:
 
 
 def one_time_password() -> str:
-    """A new password of 96 random bits. It works for one sign-in, at which a new one is chosen."""
+    """Returns a password of 96 random bits, to be replaced at the first sign-in."""
     return "once-" + secrets.token_hex(12)

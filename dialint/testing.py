@@ -119,7 +119,6 @@ def _load(options: tuple[str, ...], folder: Path) -> tuple[ScoreConfig, Detector
 
 
 def _score(dialogue: Asserted, session: _Session) -> list[Verdict]:
-    from dialint.app.scoring.judging import select_codes
     from dialint.app.scoring.run import select_reported
     from dialint.detector.log_profile import LOGGED, profile_log
     from dialint.detector.records import Dialogue
@@ -133,8 +132,9 @@ def _score(dialogue: Asserted, session: _Session) -> list[Verdict]:
         domain = None if detector.info is None else detector.info.domain
         log = LOGGED if has_bot and not is_path else profile_log(dialogues, domain)
     verdicts = detector.with_log(log).verdicts(dialogues)
-    codes, needs_policy = select_codes(config.codes, detector.taxonomy), bool(config.detector.policy)
-    return [select_reported(each, codes, detector.taxonomy, needs_policy=needs_policy) for each in verdicts]
+    taxonomy, needs_policy = detector.taxonomy, bool(config.detector.policy)
+    codes = frozenset(taxonomy.select_codes(config.codes))
+    return [select_reported(each, codes, taxonomy, needs_policy=needs_policy) for each in verdicts]
 
 
 def _read(dialogue: Any, config: ScoreConfig) -> Iterator[Dialogue]:

@@ -106,8 +106,7 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="dialint-demo-")))
             print_line("making the demo: the embedded release scores the sample log")
             store = str(folder / "store.sqlite")
-            by_role = make_demo(store)
-            for name, password in by_role.items():
+            for name, password in make_demo(store).items():
                 print_line(f"  {name:9} {password}")
         else:
             first = prepare_store(store)

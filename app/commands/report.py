@@ -75,8 +75,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     verdicts
         A finished output of `dialint score` (.jsonl, .csv, .parquet), its manifest beside it.
     """
-    if config is None:
-        config = ReportConfig()
+    config = config or ReportConfig()
     from dialint.app.reporting.figures import count, load_scores
     from dialint.app.reporting.page import page
     from dialint.app.reporting.workbook import check_library, write_workbook

@@ -276,7 +276,6 @@ def export_published(out: Path, *, session: Session = DEFAULT_SESSION) -> int:
         Folder to write to; must not exist.
     """
     from dialint.detector.artifacts import atomic_file, make_output_folder, require_new_files
-    from dialint.detector.errors import ConfigError
     from dialint.labeling.store.documents import load_published
 
     require_new_files(out)

@@ -3,7 +3,7 @@ manifest and the summary."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,15 +23,6 @@ if TYPE_CHECKING:  # most runs have no judge
     from dialint.detector.judge.engine import JudgeEngine
     from dialint.detector.judge.stage import JudgedDetector
     from dialint.detector.overrides import JudgeContract
-
-
-def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
-    """Returns the codes for `names`: codes or whole categories, several separated by commas.
-
-    Raises:
-        ConfigError: a name the taxonomy does not have.
-    """
-    return frozenset(taxonomy.select_codes(names))
 
 
 def judged_detector(inner: Detector, engine: JudgeEngine, config: ScoreConfig) -> JudgedDetector:
@@ -60,7 +51,7 @@ def judged_detector(inner: Detector, engine: JudgeEngine, config: ScoreConfig) -
         threshold = EVEN if judge.judge_precision >= judge.min_precision else 2.0
     options = StageOptions.of(
         judge,
-        select_codes(config.codes, taxonomy) or taxonomy.codes,
+        taxonomy.select_codes(config.codes) or taxonomy.codes,
         threshold=threshold,
         budget=judge.budget,
         price=judge.price,

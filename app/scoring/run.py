@@ -19,7 +19,7 @@ from rich.text import Text
 from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.job import GracefulShutdown, Job
-from dialint.app.scoring.judging import describe_options, describe_usage, judge_lines, select_codes
+from dialint.app.scoring.judging import describe_options, describe_usage, judge_lines
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import CostMeter, Tally, cost_line, summary_table
 from dialint.detector.artifacts import disk_errors, file_entry, fingerprint, package_versions
@@ -260,7 +260,7 @@ def resolve_scan(config: ScoreConfig) -> ScoreConfig:
     taxonomy, overrides = load_taxonomy(detector.taxonomy), read_overrides(detector.overrides)
     folder = EMBEDDED if detector.release is None else resolve_release("scan", detector.release)
     covered = load_coverage(folder, taxonomy, measured=False) or {}
-    requested = select_codes(config.codes, taxonomy)
+    requested = taxonomy.select_codes(config.codes)
     for code, coverage in covered.items():
         if coverage.scan is None or (requested and code not in requested):
             continue
@@ -308,7 +308,7 @@ def prepare_run(
                 raise
     sources = list(hashes)
     requested = _describe_request(hashes, config, taxonomy)
-    codes = select_codes(config.codes, taxonomy)
+    codes = frozenset(taxonomy.select_codes(config.codes))
     uncovered = sorted(codes - set(detector.codes))
     exact = {part.strip().upper() for part in ",".join(config.codes).split(",")}
     refused = sorted(exact & {*uncovered}) if config.fail_on else []
@@ -400,7 +400,7 @@ def _describe_request(
     """Returns the hashes of the logs, and the options that change the output."""
     inputs = [{"label": source.label, "sha256": digest} for source, digest in hashes.items()]
     options = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
-    options |= {"format": config.output_format, "codes": sorted(select_codes(config.codes, taxonomy))}
+    options |= {"format": config.output_format, "codes": sorted(taxonomy.select_codes(config.codes))}
     options |= describe_options(config.judge)
     options["read"] = {
         name: value for name, value in config.read.describe().items() if name not in NOT_IN_READ

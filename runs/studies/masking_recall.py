@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dialint.detector.errors import ConfigError, DialintError, InputRefused
 from dialint.detector.masking import MaskedText, mask_text
@@ -48,6 +47,10 @@ class Line:
     entities: tuple[Entity, ...]
     language: str = "en"
     author: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or any(not 0 <= e.start < e.end <= len(self.text) for e in self.entities):
+            raise ValueError("kind or offsets")
 
 
 @dataclass
@@ -88,25 +91,12 @@ def read_lines(path: Path) -> list[Line]:
     lines: list[Line] = []
     for number, row in enumerate(rows, start=1):
         try:
-            lines.append(_line(number, json.loads(row)))
+            fields = json.loads(row)
+            fields["entities"] = tuple(Entity(**entity) for entity in fields["entities"])
+            lines.append(Line(number, **fields))
         except (ValueError, KeyError, TypeError) as error:
             raise InputRefused("E_FIELD", f"{path}:{number}: no labelled line") from error
     return lines
-
-
-def _line(number: int, row: dict[str, Any]) -> Line:
-    entities = tuple(Entity(**entity) for entity in row["entities"])
-    if row["kind"] not in KINDS or any(not 0 <= e.start < e.end <= len(row["text"]) for e in entities):
-        raise ValueError("kind or offsets")
-    return Line(
-        number,
-        row["text"],
-        row["kind"],
-        row["half"],
-        entities,
-        row.get("language", "en"),
-        row.get("author", ""),
-    )
 
 
 def measure(lines: Iterable[Line]) -> Tally:
