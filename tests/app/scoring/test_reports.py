@@ -64,9 +64,9 @@ def sarif(placed: Any = PLACED, rejects: Any = REJECTS) -> dict[str, Any]:
     write_sarif(placed, rejects, out, TAXONOMY, "0.1.0", io.BytesIO())
     log = json.loads(out.getvalue())
     assert log.keys() == {"$schema", "version", "runs"}
-    (run_,) = log["runs"]
-    log: dict[str, Any] = run_
-    return log
+    result: dict[str, Any]
+    (result,) = log["runs"]
+    return result
 
 
 def test_text_repeats_nothing() -> None:

@@ -53,8 +53,7 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def score(out: Path, driver: ModuleType) -> Score:
-    """Scores logs into `out` unless told otherwise; `about` is what the fake detector does, which may be
-    another (`fake`)."""
+    """Scores logs into `out` by default; `about` are options of the fake detector, `fake` replaces it."""
 
     def scored(
         *logs: Path | str, about: dict[str, Any] | None = None, fake: Any = None, **options: Any
