@@ -175,7 +175,7 @@ def _as_json(message: Any) -> Any:
     raise TypeError(f"a {type(message).__name__} is no message: expected dictionaries with role and content")
 
 
-class Entry(NamedTuple):
+class BaselineEntry(NamedTuple):
     """A finding in a baseline, a line of JSON, identified by all but its severity and turn. No pydantic
     model, whose import would slow every start of pytest."""
 
@@ -199,8 +199,8 @@ class Baseline:
     name: str
     path: Path
     is_updated: bool
-    accepted: dict[str, list[Entry]]
-    results: dict[str, list[Entry]] = field(default_factory=dict)
+    accepted: dict[str, list[BaselineEntry]]
+    results: dict[str, list[BaselineEntry]] = field(default_factory=dict)
     """Findings of the tests that passed."""
     unmatched: Counter[tuple[str, ...]] = field(default_factory=Counter)
     """The accepted findings that the running test has not had yet."""
@@ -214,7 +214,7 @@ class Baseline:
             self.unmatched = Counter(entry.key for entry in self.accepted.get(item.nodeid, ()))
         for error in errors:
             quote = hashlib.sha256(quote_words(error.quote).encode()).hexdigest()[:16]
-            entry = Entry(item.nodeid, dialogue, error.code, quote, error.severity, error.turn)
+            entry = BaselineEntry(item.nodeid, dialogue, error.code, quote, error.severity, error.turn)
             entries.append(entry)
             self.unmatched[entry.key] -= 1
             if not self.is_updated and self.unmatched[entry.key] < 0:
@@ -232,7 +232,7 @@ class Baseline:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed:
-            self.results[report.nodeid] = [Entry(*entry) for entry in getattr(report, _NAME, ())]
+            self.results[report.nodeid] = [BaselineEntry(*entry) for entry in getattr(report, _NAME, ())]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.is_updated and not hasattr(session.config, "workerinput"):
@@ -256,19 +256,19 @@ class Baseline:
             terminalreporter.line("--dialint-baseline-update removes what is gone")
 
 
-def _flat(by_test: Mapping[str, Iterable[Entry]]) -> list[Entry]:
+def _flat(by_test: Mapping[str, Iterable[BaselineEntry]]) -> list[BaselineEntry]:
     return [entry for entries in by_test.values() for entry in entries]
 
 
-def _read_baseline(path: Path) -> dict[str, list[Entry]]:
-    accepted: dict[str, list[Entry]] = defaultdict(list)
+def _read_baseline(path: Path) -> dict[str, list[BaselineEntry]]:
+    accepted: dict[str, list[BaselineEntry]] = defaultdict(list)
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
         raise pytest.UsageError(f"{path}: {error.strerror}") from None
     for number, line in enumerate(lines, 1):
         try:
-            entry: Entry | None = Entry(**json.loads(line))
+            entry: BaselineEntry | None = BaselineEntry(**json.loads(line))
         except (TypeError, ValueError, RecursionError):
             entry = None
         if entry is None or [type(each) for each in entry] != [str] * 5 + [int]:
@@ -291,7 +291,7 @@ class _Session:
 
 _sessions: list[_Session] = []
 """A stack: a test may run pytest in its process."""
-_ENTRIES, _NAME = pytest.StashKey[list[Entry]](), "dialint_entries"
+_ENTRIES, _NAME = pytest.StashKey[list[BaselineEntry]](), "dialint_entries"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

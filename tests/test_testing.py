@@ -16,7 +16,7 @@ import yaml
 
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, ToolCall, Turn
-from dialint.testing import Baseline, Entry, _read_baseline, assert_no_errors
+from dialint.testing import Baseline, BaselineEntry, _read_baseline, assert_no_errors
 
 ROOT = Path(__file__).parents[1]
 
@@ -297,7 +297,8 @@ def test_a_damaged_baseline_is_refused_with_its_line(line: str, tmp_path: Path) 
 def test_a_baseline_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "accepted.jsonl"
     entries = [
-        Entry(f"t.py::test[{name}]", name, "M2", "0" * 16, "S2", 1) for name in ("a", "\u2028", "\x85\r")
+        BaselineEntry(f"t.py::test[{name}]", name, "M2", "0" * 16, "S2", 1)
+        for name in ("a", "\u2028", "\x85\r")
     ]
     written = Baseline(path.name, path, True, {}, {each.test: [each] for each in entries})
     written.pytest_sessionfinish(SimpleNamespace(config=SimpleNamespace()))  # type: ignore[arg-type]

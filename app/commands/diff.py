@@ -43,7 +43,7 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Change:
+class FindingChange:
     """A difference between two runs: a finding that is new, gone or changed."""
 
     before: Side | None
@@ -94,10 +94,10 @@ class Change:
         return {"dialogue_id": dialogue, "change": self.name, **sides}
 
 
-def compare(before: Verdict | None, after: Verdict) -> list[Change]:
+def compare(before: Verdict | None, after: Verdict) -> list[FindingChange]:
     """Returns the changes between two verdicts on a dialogue."""
     left, right = _sides(before), _sides(after)
-    changes: list[Change] = []
+    changes: list[FindingChange] = []
     for has_quote, has_turn in ((True, True), (True, False), (False, True)):
 
         def key(side: Side, has_quote: bool = has_quote, has_turn: bool = has_turn) -> Hashable:
@@ -110,9 +110,9 @@ def compare(before: Verdict | None, after: Verdict) -> list[Change]:
         unmatched = []
         for side in right:
             matches = by_key[key(side)]
-            changes.append(Change(matches.pop(0), side)) if matches else unmatched.append(side)
+            changes.append(FindingChange(matches.pop(0), side)) if matches else unmatched.append(side)
         left, right = [side for sides in by_key.values() for side in sides], unmatched
-    changes += [*(Change(side, None) for side in left), *(Change(None, side) for side in right)]
+    changes += [*(FindingChange(side, None) for side in left), *(FindingChange(None, side) for side in right)]
     return [each for each in changes if each.is_reported]
 
 
@@ -156,7 +156,7 @@ def diff(
         for finding in verdict.findings:
             totals[finding.code]["before"] += 1
     n_before, n_after = len(first), 0
-    changed: dict[str, list[Change]] = {}
+    changed: dict[str, list[FindingChange]] = {}
     lost: dict[str, str] = {}
     for verdict in read_verdicts(after):
         n_after += 1
@@ -206,7 +206,7 @@ def _version(verdict: Verdict) -> str:
     return f"{verdict.release}, taxonomy {verdict.taxonomy}{team}"
 
 
-def _lines(changes: Sequence[Change]) -> Iterator[str]:
+def _lines(changes: Sequence[FindingChange]) -> Iterator[str]:
     from dialint.app.scoring.reports import finding_lines, visible
     from dialint.detector.taxonomy import load_taxonomy
 

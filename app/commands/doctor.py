@@ -22,7 +22,7 @@ State = Literal["ok", "missing", "broken"]
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckResult:
     """The result of one check: a row of the report. `dialint score` runs if all `needed` ones are ok."""
 
     name: str
@@ -45,25 +45,27 @@ def doctor() -> int:
     return 1 if broken else 0
 
 
-def diagnose() -> Iterator[Check]:
+def diagnose() -> Iterator[CheckResult]:
     """Runs all checks, those of the machine first."""
     from dialint.detector.interface import available_cores
     from dialint.detector.release import EMBEDDED, Release
 
-    yield Check("dialint", "ok", _version("dialint") or "not installed as a package")
-    yield Check("Python", "ok", platform.python_version())
-    yield Check("processor", "ok", f"{available_cores()} cores, {platform.machine()}")
+    yield CheckResult("dialint", "ok", _version("dialint") or "not installed as a package")
+    yield CheckResult("Python", "ok", platform.python_version())
+    yield CheckResult("processor", "ok", f"{available_cores()} cores, {platform.machine()}")
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
         remedy = "" if total >= 2 else "the embedded release wants 2 GiB"
-        yield Check("memory", "missing" if remedy else "ok", f"{total:.1f} GiB", remedy)
+        yield CheckResult("memory", "missing" if remedy else "ok", f"{total:.1f} GiB", remedy)
     except (ValueError, OSError, AttributeError):
-        yield Check("memory", "missing", "unknown on this system")
+        yield CheckResult("memory", "missing", "unknown on this system")
     for name in ("onnxruntime", "tokenizers", "pydantic"):
         if installed := _version(name):
-            yield Check(name, "ok", installed, needed=True)
+            yield CheckResult(name, "ok", installed, needed=True)
         else:
-            yield Check(name, "missing", "not installed", "pip install -c constraints.txt -e .", needed=True)
+            yield CheckResult(
+                name, "missing", "not installed", "pip install -c constraints.txt -e .", needed=True
+            )
     yield _gpu()
 
     def check_release() -> str:
@@ -76,20 +78,20 @@ def diagnose() -> Iterator[Check]:
     for extra, modules in environment.modules_by_extra().items():
         if lacking := environment.missing_modules(extra):
             lacks, command = f"lacks {', '.join(lacking)}", environment.install_command(extra)
-            yield Check(f"extra {extra}", "missing", lacks, command)
+            yield CheckResult(f"extra {extra}", "missing", lacks, command)
         else:
-            yield Check(f"extra {extra}", "ok", ", ".join(modules))
+            yield CheckResult(f"extra {extra}", "ok", ", ".join(modules))
 
 
-def _gpu() -> Check:
+def _gpu() -> CheckResult:
     try:
         import torch
     except ImportError:
-        return Check("GPU", "missing", "torch is not installed")
+        return CheckResult("GPU", "missing", "torch is not installed")
     if not torch.cuda.is_available():
-        return Check("GPU", "missing", "none; models run on the processor")
+        return CheckResult("GPU", "missing", "none; models run on the processor")
     name, memory = torch.cuda.get_device_name(), torch.cuda.get_device_properties(0).total_memory / 2**30
-    return Check(
+    return CheckResult(
         "GPU", "ok", f"{torch.cuda.device_count()} x {name}, {memory:.0f} GiB, CUDA {torch.version.cuda}"
     )
 
@@ -103,11 +105,11 @@ def _check_home() -> str:
     return f"{home} {'exists' if home.exists() else 'will be made'}, {free:.0f} GiB free"
 
 
-def _run(name: str, check: Callable[[], str], remedy: str, *, needed: bool = False) -> Check:
+def _run(name: str, check: Callable[[], str], remedy: str, *, needed: bool = False) -> CheckResult:
     try:
-        return Check(name, "ok", check(), needed=needed)
+        return CheckResult(name, "ok", check(), needed=needed)
     except (DialintError, OSError) as error:
-        return Check(name, "broken", str(error), remedy, needed)
+        return CheckResult(name, "broken", str(error), remedy, needed)
 
 
 def _version(name: str) -> str | None:

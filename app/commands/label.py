@@ -49,7 +49,7 @@ class ProjectConfig:
     prelabelled: bool = False
     """Show the model's verdict; without it annotation is blind."""
     masked: Annotated[bool, Parameter(negative="--no-masked")] = True
-    """Show personal data as placeholders to who may not review."""
+    """Show personal data as placeholders to people who may not review."""
     instructions: Path | None = None
     """File with the instructions for labelers."""
     overlap: int = 1

@@ -40,7 +40,7 @@ Cell = str | int | float | Figure | None
 
 
 @dataclass
-class Group:
+class GroupCounts:
     """Counts over the verdicts of one agent, team, channel or week; `turns` are judged turns of agents,
     `findings` those in judged dialogues."""
 
@@ -110,9 +110,11 @@ class Figures:
     n_examples: int = 0
     scores: Mapping[str, DialogueScore] = field(default_factory=dict)
     """Reviewed scores of a store, by dialogue."""
-    whole: Group = field(default_factory=Group)
+    whole: GroupCounts = field(default_factory=GroupCounts)
     tally: Tally = field(default_factory=Tally)
-    groups: dict[str, dict[str | None, Group]] = field(default_factory=lambda: {d: {} for d in DIMENSIONS})
+    groups: dict[str, dict[str | None, GroupCounts]] = field(
+        default_factory=lambda: {d: {} for d in DIMENSIONS}
+    )
     codes: dict[str, CodeCounts] = field(default_factory=dict)
     suggested: dict[str, list[ListedFinding]] = field(default_factory=dict)
     """A heap of suggestions for each code; they are counted in their own table only."""
@@ -125,7 +127,7 @@ class Figures:
         score = self._score(verdict) if self.scores else None
         self.whole.add(verdict, score)
         for dimension, groups in self.groups.items():
-            groups.setdefault(getattr(verdict, dimension), Group()).add(verdict, score)
+            groups.setdefault(getattr(verdict, dimension), GroupCounts()).add(verdict, score)
         if verdict.status == "failed":
             return
         self._add_codes(verdict)

@@ -150,7 +150,7 @@ def _acquire_lock(folder: Path, out: Path) -> int:
 
 
 @dataclass
-class Job:
+class DurableJob:
     """The locked job of one output. `resumed` are the chunks of earlier runs."""
 
     out: Path
@@ -370,7 +370,7 @@ def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any]
 
 
 @contextmanager
-def lock_job(out: Path, *, growing: bool = False) -> Iterator[Job]:
+def lock_job(out: Path, *, growing: bool = False) -> Iterator[DurableJob]:
     """Context of the locked job of `out`. Temporary files of killed processes are removed. The job of a
     `growing` output keeps unpublished chunks.
 
@@ -380,7 +380,7 @@ def lock_job(out: Path, *, growing: bool = False) -> Iterator[Job]:
     """
     folder = out.with_name(f".{output_stem(out)}.job")
     lock = _acquire_lock(folder, out)
-    job = Job(out, folder)
+    job = DurableJob(out, folder)
     try:
         for name in ("job.json", MANIFEST, "final", "state"):
             remove_orphans(folder / name)

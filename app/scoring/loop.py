@@ -23,9 +23,9 @@ from dialint.app.output import print_status
 from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.job import (
     Chunk,
+    DurableJob,
     GracefulShutdown,
     Interrupted,
-    Job,
     graceful_shutdown,
     hash_ids,
     lock_job,
@@ -187,7 +187,9 @@ def score_to_stdout(run: ScoringRun) -> int:
     return run.exit_code()
 
 
-def complete(job: Job, run: ScoringRun, description: dict[str, Any], shutdown: GracefulShutdown) -> int:
+def complete(
+    job: DurableJob, run: ScoringRun, description: dict[str, Any], shutdown: GracefulShutdown
+) -> int:
     """Completes the job from its current state and returns the exit code."""
     manifest = job.finished_manifest(description, restart=run.config.restart)
     if manifest is not None:
@@ -206,7 +208,7 @@ def complete(job: Job, run: ScoringRun, description: dict[str, Any], shutdown: G
     return run.exit_code()
 
 
-def score_chunks(job: Job, run: ScoringRun, shutdown: GracefulShutdown) -> None:
+def score_chunks(job: DurableJob, run: ScoringRun, shutdown: GracefulShutdown) -> None:
     """Reads all logs; scores and commits the chunks that no earlier run has committed."""
     with open(job.part, "rb") as file:
         for verdict in parse_verdicts(file):
@@ -238,7 +240,7 @@ def score_chunks(job: Job, run: ScoringRun, shutdown: GracefulShutdown) -> None:
     run.check_end()
 
 
-def _check_same_dialogues(job: Job, done: Chunk, chunk: Sequence[Loaded]) -> None:
+def _check_same_dialogues(job: DurableJob, done: Chunk, chunk: Sequence[Loaded]) -> None:
     """
     Raises:
         OutputRefused: the log no longer yields the dialogues of the committed chunk, though its bytes are the
@@ -253,7 +255,7 @@ def _check_same_dialogues(job: Job, done: Chunk, chunk: Sequence[Loaded]) -> Non
         )  # fmt: skip
 
 
-def write_final(job: Job, run: ScoringRun) -> None:
+def write_final(job: DurableJob, run: ScoringRun) -> None:
     """Writes the output in its final format. Its bytes depend on the description of the job alone."""
     file_format = run.config.output_format
     if file_format == "jsonl":

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from dialint.app.output import print_status
-from dialint.app.scoring.job import GracefulShutdown, Interrupted, Job, graceful_shutdown, lock_job
+from dialint.app.scoring.job import DurableJob, GracefulShutdown, Interrupted, graceful_shutdown, lock_job
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import ScoringRun, describe_output, json_line, prepare_run
 from dialint.app.scoring.summary import NOTHING_TO_JUDGE, Tally
@@ -165,7 +165,7 @@ def score_round(
 class _Round:
     """One round: its job and run, the manifest of the output that it adds to, and a database of `TABLES`."""
 
-    job: Job
+    job: DurableJob
     run: ScoringRun
     manifest: dict[str, Any] | None
     table: sqlite3.Connection

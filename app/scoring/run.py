@@ -18,7 +18,7 @@ from rich.text import Text
 
 from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.cluster import ClusterDetector
-from dialint.app.scoring.job import GracefulShutdown, Job
+from dialint.app.scoring.job import DurableJob, GracefulShutdown
 from dialint.app.scoring.judging import describe_options, describe_usage, judge_lines
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import CostMeter, Tally, cost_line, summary_table
@@ -451,7 +451,11 @@ def split_into_chunks(
 
 
 def describe_output(
-    job: Job, run: ScoringRun, description: dict[str, Any], started_at: datetime, tally: Tally | None = None
+    job: DurableJob,
+    run: ScoringRun,
+    description: dict[str, Any],
+    started_at: datetime,
+    tally: Tally | None = None,
 ) -> dict[str, Any]:
     """Returns the manifest; times and versions are those of this run. `tally` is that of the output if it
     holds more than this run's verdicts."""

@@ -62,7 +62,7 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import resolve_scan, select_reported
 from dialint.app.scoring.summary import Tally
 from dialint.app.serving.api_config import ApiConfig
-from dialint.app.serving.api_keys import Key, KeyRing, keys_path, read_keys
+from dialint.app.serving.api_keys import ApiKey, KeyRing, keys_path, read_keys
 from dialint.app.serving.api_records import JobResponse, Problem, TurnsRequest, TurnsResponse
 from dialint.app.serving.api_requests import (
     LogHandler,
@@ -281,7 +281,7 @@ async def require_key(
     request: Request,
     required: SecurityScopes,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False))],
-) -> Key:
+) -> ApiKey:
     """Returns the key of the request.
 
     Raises:
@@ -301,8 +301,8 @@ async def read_body(request: Request) -> bytes:
     return b"".join([part async for part in iterate_body(request, _api(request).config.max_body_mb * MB)])
 
 
-Scorer = Annotated[Key, Security(require_key, scopes=["score"])]
-JobOwner = Annotated[Key, Security(require_key, scopes=["jobs"])]
+Scorer = Annotated[ApiKey, Security(require_key, scopes=["score"])]
+JobOwner = Annotated[ApiKey, Security(require_key, scopes=["jobs"])]
 Body = Annotated[bytes, Depends(read_body)]
 PROBLEM = {"application/problem+json": {"schema": Problem.model_json_schema()}}
 router = APIRouter(
@@ -445,12 +445,12 @@ async def ready(request: Request) -> dict[str, str]:
 
 
 @router.get("/metrics", response_class=Response)
-def metrics(request: Request, _: Annotated[Key, Security(require_key, scopes=["metrics"])]) -> Response:
+def metrics(request: Request, _: Annotated[ApiKey, Security(require_key, scopes=["metrics"])]) -> Response:
     """Seconds of requests, what was judged, and jobs, for Prometheus."""
     return Response(_api(request).metrics.render(), media_type="text/plain; version=0.0.4")
 
 
-def _find_job(request: Request, key: Key, job_id: str) -> Job:
+def _find_job(request: Request, key: ApiKey, job_id: str) -> Job:
     try:
         job = load_job(job_id, _api(request).jobs)
     except ConfigError:

@@ -25,7 +25,7 @@ Scope = Literal["score", "jobs", "metrics"]
 PREFIX = "dialint_"
 
 
-class Key(Record):
+class ApiKey(Record):
     """A key with which a program may use the API."""
 
     name: str
@@ -34,14 +34,14 @@ class Key(Record):
     expires_at: AwareDatetime
 
 
-_FILE = TypeAdapter(tuple[Key, ...])
+_FILE = TypeAdapter(tuple[ApiKey, ...])
 
 
 def keys_path(path: Path | None) -> Path:
     return path or home_folder() / "api-keys.json"
 
 
-def read_keys(path: Path) -> tuple[Key, ...]:
+def read_keys(path: Path) -> tuple[ApiKey, ...]:
     """Return the keys of the file; none if it does not exist.
 
     Raises:
@@ -65,7 +65,7 @@ def create_key(path: Path, name: str, scopes: Collection[Scope], days: float) ->
         raise ConfigError("E_OPTION", "a key needs a name, and a scope")
     secret = PREFIX + secrets.token_urlsafe(32)
     expires_at = datetime.now(UTC) + timedelta(days=days)
-    key = Key(name=name, sha256=_hash(secret), scopes=tuple(scopes), expires_at=expires_at)
+    key = ApiKey(name=name, sha256=_hash(secret), scopes=tuple(scopes), expires_at=expires_at)
     _write(path, [*(each for each in read_keys(path) if each.name != name), key])
     return secret
 
@@ -86,9 +86,9 @@ class KeyRing:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._version: tuple[int, int] | None = None
-        self._keys: dict[str, Key] = {}
+        self._keys: dict[str, ApiKey] = {}
 
-    def find(self, secret: str) -> Key:
+    def find(self, secret: str) -> ApiKey:
         """
         Raises:
             ConfigError: E_KEY, the key is unknown or expired.
@@ -116,6 +116,6 @@ def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
-def _write(path: Path, keys: list[Key]) -> None:
+def _write(path: Path, keys: list[ApiKey]) -> None:
     make_output_folder(path.parent)
     write_json(path, _FILE.dump_python(tuple(keys), mode="json"))

@@ -55,7 +55,7 @@ def make_words(rng: random.Random) -> list[str]:
 
 
 @dataclass
-class Batch:
+class RowBatch:
     """Rows for each table, in the order of its columns."""
 
     rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
@@ -64,14 +64,14 @@ class Batch:
         self.rows.setdefault(table.name, []).append(tuple(values[column.name] for column in table.columns))
 
 
-def make_batches(n: int, is_sqlite: bool) -> Iterator[Batch]:
+def make_batches(n: int, is_sqlite: bool) -> Iterator[RowBatch]:
     """Yields the rows of `n` dialogues in order of time, over `DAYS` days, with a verdict on each and reviews
     of some; and the rows that the store's functions derive from them."""
     rng = random.Random(7)
     words = make_words(rng)
     weights = np.cumsum(1.0 / np.arange(1, N_WORDS + 1)).tolist()
     step_ms = DAYS * DAY_MS // n
-    batch = Batch()
+    batch = RowBatch()
     for number in range(n):
         name = f"d{number:07d}"
         at_ms = (LAST_DAY - DAYS) * DAY_MS + number * step_ms
@@ -117,7 +117,7 @@ def make_batches(n: int, is_sqlite: bool) -> Iterator[Batch]:
         batch.rows.setdefault("dialogue_words", []).append((facts["number"], joined))
         if (number + 1) % BATCH == 0:
             yield batch
-            batch = Batch()
+            batch = RowBatch()
     yield batch
 
 
