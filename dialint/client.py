@@ -121,7 +121,12 @@ class Client:
             for dialogue in batch:  # all were rejected
                 yield from self._score_batch([dialogue], params)
         else:
-            yield from map(_parse_result, filter(None, body.split(b"\n")))
+            for line in filter(None, body.split(b"\n")):
+                content = json.loads(line)
+                if content["status"] == "rejected":
+                    yield Rejected(**{name: content[name] for name in Rejected.model_fields})
+                else:
+                    yield Verdict.model_validate_json(line)
 
     def turns(self, dialogue: Mapping[str, Any], known: Iterable[str] = ()) -> TurnsResponse:
         """Return the new findings in a dialogue so far; `known` is that of the previous response."""
@@ -230,13 +235,6 @@ class Client:
 
 def _encode(dialogues: Iterable[Mapping[str, Any]]) -> bytes:
     return b"".join(json.dumps(each).encode() + b"\n" for each in dialogues)
-
-
-def _parse_result(line: bytes) -> Verdict | Rejected:
-    content = json.loads(line)
-    if content["status"] != "rejected":
-        return Verdict.model_validate_json(line)
-    return Rejected(**{name: content[name] for name in Rejected.model_fields})
 
 
 def _error(response: httpx2.Response) -> ApiError:

@@ -7,10 +7,9 @@ in the console.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import App, Parameter
 from pydantic import ValidationError
@@ -28,9 +27,6 @@ from dialint.labeling.exchange.demotion import DemoteConfig
 from dialint.labeling.queue.dispatch import RouteConfig
 from dialint.labeling.queue.sampling import SamplingConfig
 from dialint.labeling.store.records import Project, Purpose, TaskState
-
-if TYPE_CHECKING:
-    from dialint.labeling.store.api import Store
 
 COUNTS: tuple[TaskState, ...] = ("open", "full", "done")
 FILES, STORED = AggregateConfig(), StoreLabelsConfig()
@@ -203,31 +199,26 @@ def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> in
         One project; all without it.
     """
     from dialint.labeling.store import projects
+    from dialint.labeling.store.tasks import count_tasks
 
+    rows = []
     with session.open() as (store, actor):
         listed = [pair for pair in projects.list_projects(store, actor) if name in (None, pair[0].id)]
         if name is not None and not listed:
             store.read(lambda transaction: projects.get_project(transaction, name))
-        rows = [row for one, state in listed for row in _progress(store, actor, one, state)]
+        for one, state in listed:
+            n_answers = projects.count_annotations(store, actor, one.id)  # including imported ones
+            deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
+            for pool, counts in count_tasks(store, actor, one.id).items():
+                total = sum(n for key, n in counts.items() if key != "withdrawn")
+                if total or pool == "main":
+                    progress = f"{counts['done'] / total:.0%}" if total else "-"
+                    numbers = (f"{counts[key]:,}" for key in COUNTS)
+                    answers = f"{n_answers:,}" if pool == "main" else ""
+                    rows.append((one.id, one.purpose, state, pool, *numbers, progress, answers, deadline))
     headings = ("project", "purpose", "state", "pool", *COUNTS, "progress", "answers", "deadline")
     print_table(headings, rows)
     return 0
-
-
-def _progress(store: Store, actor: str, one: Project, state: str) -> Iterator[tuple[str, ...]]:
-    """Yields a row for each pool with tasks; the main one counts all answers, imported ones included."""
-    from dialint.labeling.store.projects import count_annotations
-    from dialint.labeling.store.tasks import count_tasks
-
-    n_answers = count_annotations(store, actor, one.id)
-    deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
-    for pool, counts in count_tasks(store, actor, one.id).items():
-        total = sum(n for key, n in counts.items() if key != "withdrawn")
-        if total or pool == "main":
-            progress = f"{counts['done'] / total:.0%}" if total else "-"
-            numbers = (f"{counts[key]:,}" for key in COUNTS)
-            answers = f"{n_answers:,}" if pool == "main" else ""
-            yield one.id, one.purpose, state, pool, *numbers, progress, answers, deadline
 
 
 def aggregate(

@@ -66,13 +66,14 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
         Finished outputs of `dialint score`.
     """
     config = config or RulesConfig()
-    from dialint.detector.artifacts import require_new_files, write_json
+    from dialint.detector.artifacts import read_manifest, require_new_files, write_json
     from dialint.detector.calibration import CodeRelease
     from dialint.detector.ingest.read import load_dialogues
     from dialint.detector.overrides import read_overrides
     from dialint.detector.registry import resolve_release
     from dialint.detector.release import EMBEDDED, Release
     from dialint.detector.taxonomy import load_taxonomy
+    from dialint.detector.verdict_files import manifest_path
     from dialint.eval.rules import NewRules, RulesPreview, preview_rules
     from dialint.eval.run import check_writable
 
@@ -91,7 +92,10 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
     if overrides is not None and config.overrides is not None:
         overrides.check_release(config.overrides, release, codes)
     policies = load_policies(config.policy) if config.policy else None
-    is_far = overrides is not None and any(map(_is_far, verdicts))
+    is_far = overrides is not None and any(
+        path.exists() and read_manifest(path).get("work", {}).get("log", {}).get("far")
+        for path in map(manifest_path, verdicts)
+    )
     new = NewRules(after, codes, overrides, policies, is_far)
     dialogues = load_dialogues(config.log, config.read) if config.log else {}
     preview = preview_rules(before, new, _read(verdicts, before.version, release), dialogues)
@@ -99,15 +103,6 @@ def rules(*verdicts: Path, config: RulesConfig | None = None) -> None:
     if config.out is not None:
         content = TypeAdapter(RulesPreview).dump_python(preview, mode="json")
         write_json(config.out, {"kind": "rules preview", **content})
-
-
-def _is_far(file: Path) -> bool:
-    """Returns whether the log was far from the release, by the manifest; False if there is none."""
-    from dialint.detector.artifacts import read_manifest
-    from dialint.detector.verdict_files import manifest_path
-
-    path = manifest_path(file)
-    return path.exists() and bool(read_manifest(path).get("work", {}).get("log", {}).get("far"))
 
 
 def _read(files: Iterable[Path], taxonomy: str, release: str) -> Iterator[Verdict]:
