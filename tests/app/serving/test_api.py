@@ -270,7 +270,7 @@ def test_a_detector_is_used_by_one_thread_from_its_load_on(
             assert api.get(path).status_code == 200
         for path, body in {"/v1/score": record(RUDE), "/v1/turns": {"dialogue": record(RUDE)}}.items():
             assert api.post(path, json=body).status_code == 200
-    assert users == {"judge_0"}
+    assert users == {"detector_0"}
 
 
 def test_a_killed_server_leaves_no_process_and_no_log_and_a_running_job_is_deleted_at_once(
