@@ -1,5 +1,4 @@
-"""A PostgreSQL server of our own, for all tests that need one: started once, in a folder that is thrown
-away."""
+"""A PostgreSQL server of our own, for all tests that need one: started once, in a folder that is thrown away."""
 
 import os
 import pwd
@@ -26,8 +25,7 @@ os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 
 """Stores are copied between places and opened by child processes; tests of the key's file take it away."""
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-"""Two workers with two spinning threads each: tiny models trained ten times slower (2026-11-23, two
-cores)."""
+"""Two workers with two spinning threads each: tiny models trained ten times slower (2026-11-23, two cores)."""
 
 settings.register_profile(
     "dialint",
@@ -180,8 +178,7 @@ def postgres() -> Iterator[Postgres]:
 
 class SharedStatements(dict[Any, Any]):
     """Compiled statements by the name of their database, where SQLAlchemy has a cache for each engine: every
-    test has an engine of its own, and compiling took a quarter of the time of the store's tests
-    (2026-11-26)."""
+    test has an engine of its own, and compiling took a quarter of the time of the store's tests (2026-11-26)."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         return super().get((key[0].name, *key[1:]), default)
@@ -202,8 +199,8 @@ if find_spec("sqlalchemy"):  # the environments of vLLM and of Ray have no store
 
 @pytest.fixture(autouse=True)
 def forked_workers(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Processes that judge are forks of the test's; a test marked `new_interpreter`, and those beside the
-    threads of Ray or vLLM, have them as users do."""
+    """Processes that judge are forks of the test's; a test marked `new_interpreter`, and those beside the threads
+    of Ray or vLLM, have them as users do."""
     beside_threads = request.path.parent.name in ("cluster", "with_vllm")
     if not beside_threads and not request.node.get_closest_marker("new_interpreter"):
         monkeypatch.setattr("dialint.detector.watchdog.os.posix_spawn", forked_worker.spawn)

@@ -1,8 +1,8 @@
-"""Runs a command of dialint in forked processes, the n-th of which is killed at its n-th step that changes
-the disk, and then once more without a kill.
+"""Runs a command of dialint in forked processes, the n-th of which is killed at its n-th step that changes the
+disk, and then once more without a kill.
 
-Usage: ``kill_driver.py STRIDE WORD...``; ``{}`` in a word becomes n. Prints for each n the exit code of the
-second run and, last, ``done`` once a first run was not killed.
+Usage: ``kill_driver.py STRIDE WORD...``; ``{}`` in a word becomes n. Prints for each n the exit code of the second
+run and, last, ``done`` once a first run was not killed.
 """
 
 import os

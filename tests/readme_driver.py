@@ -1,6 +1,6 @@
 """Runs command lines in one process, one after another, and says of each how it ended: libraries that take
-seconds to import are imported once, as processes that judge are forks of it. Read by `test_readme`; lines
-come by standard input."""
+seconds to import are imported once, as processes that judge are forks of it. Read by `test_readme`; lines come
+by standard input."""
 
 from __future__ import annotations
 

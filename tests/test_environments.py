@@ -1,6 +1,5 @@
-"""Each extra in an environment that has what its metadata brings and nothing else: made of links to the
-installed packages, so that it takes no download. That the versions resolve is asked of pip by `make
-resolve`."""
+"""Each extra in an environment that has what its metadata brings and nothing else: made of links to the installed
+packages, so that it takes no download. That the versions resolve is asked of pip by `make resolve`."""
 
 from __future__ import annotations
 
@@ -94,8 +93,7 @@ def make_environment(folder: Path, requirements: Iterable[str]) -> Path:
 
 
 def unimportable(python: Path, modules: Iterable[str] = ()) -> dict[str, str]:
-    """Modules of dialint, of `modules` or of all, with the module whose absence keeps them from being
-    imported."""
+    """Modules of dialint, of `modules` or of all, with the module whose absence keeps them from being imported."""
     missing: dict[str, str] = json.loads(
         output(python, "-c", PROBE, *modules, cwd=python.parent).splitlines()[-1]
     )

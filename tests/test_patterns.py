@@ -341,9 +341,8 @@ def timer() -> Iterator[None]:
 
 
 MOST_PLAIN = 1000
-"""Times what a plain pattern costs, of a linear one: lists of phrases in Turkish, which read a clause from
-each of its words, take up to 450 on made texts without any end of a clause (2026-11-30), 50 microseconds a
-letter."""
+"""Times what a plain pattern costs, of a linear one: lists of phrases in Turkish, which read a clause from each of
+its words, take up to 450 on made texts without any end of a clause (2026-11-30), 50 microseconds a letter."""
 
 
 @cache

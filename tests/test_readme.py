@@ -1,7 +1,7 @@
 """Every command of the README and of the how-tos as written, in order, from nothing, on the sample log.
 
-A line whose comment says what it *needs* is not run; what may be needed is listed here. The console is
-started, asked and stopped.
+A line whose comment says what it *needs* is not run; what may be needed is listed here. The console is started,
+asked and stopped.
 """
 
 from __future__ import annotations
@@ -176,19 +176,15 @@ def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
                     continue
                 assert time.monotonic() - started < LIMIT_S
                 print(line.command, file=shell.stdin, flush=True)
-                output, ended = [], {}
+                texts, ended = [], {}
                 for text in shell.stdout:
                     if text.startswith("\0"):
                         ended = json.loads(text[1:])
                         break
-                    output.append(text)
+                    texts.append(text)
                 spent += ended.get("seconds", 0.0)
                 print(f"{ended} {line.command}")
-                assert ended.get("code") == line.code, (
-                    line,
-                    "".join(output)[-1500:],
-                    log.read_text()[-1500:],
-                )
+                assert ended.get("code") == line.code, (line, "".join(texts)[-1500:], log.read_text()[-1500:])
                 if line.command.startswith("export"):
                     for word in shlex.split(line.command)[1:]:
                         name, _, value = word.partition("=")

@@ -222,12 +222,10 @@ RESULT = Turn(index=2, role="tool", text="{}", tool_call_id="1")
 
 def span() -> SimpleNamespace:
     """A span of an in-memory exporter of OpenTelemetry."""
-    messages = [
-        {"role": each["role"], "parts": [{"type": "text", "content": each["content"]}]} for each in CHAT
-    ]
+    chat = [{"role": each["role"], "parts": [{"type": "text", "content": each["content"]}]} for each in CHAT]
     attributes = {
-        "gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(messages[:1]),
-        "gen_ai.output.messages": json.dumps(messages[1:]),
+        "gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(chat[:1]),
+        "gen_ai.output.messages": json.dumps(chat[1:]),
     }  # fmt: skip
     text = json.dumps({"name": "chat", "context": {"trace_id": "0x1"}, "attributes": attributes})
     return SimpleNamespace(to_json=lambda: text, get_span_context=lambda: None)

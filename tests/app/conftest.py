@@ -70,8 +70,7 @@ def write_log(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def scanned_sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The dialogues of the sample with five kinds of errors, as a log, and the embedded release's
-    verdicts."""
+    """The dialogues of the sample with five kinds of errors, as a log, and the embedded release's verdicts."""
     folder = tmp_path_factory.mktemp("scanned")
     labels = map(json.loads, (SAMPLE / "labels.jsonl").read_text().splitlines())
     chosen = {label["dialogue_id"] for label in labels if label["code"] in ("L1", "M2", "V2", "E4", "T2")}

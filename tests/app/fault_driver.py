@@ -1,15 +1,13 @@
 """Runs ``dialint score`` with a fake detector and, if asked, a fault at the n-th write step.
 
 Usage: ``fault_driver.py JSON`` for one run, or ``fault_driver.py`` to read such JSON line by line, fork a
-process for each, and answer with a line ``{"status", "out", "err"}``; status is minus the signal that killed
-it. JSON has `logs`, `options` of `ScoreConfig`, and any of `release` (id of the fake release), `temporary`
-(folder for temporary files), `pause_s` (per chunk), `kill_after_s`, `kill_at` (n: SIGKILL within the n-th
-write step), `full_after` (bytes that still fit on the disk), `fsync_error_at` (n), `hang_at` (id of a
-dialogue that is never judged), `kill_when_hung` (a file that is made when it hangs: SIGKILL then), `stop_at`
-(n: the signal `stop_with` to ourselves while the n-th chunk is at work), `grace_s`, `suggest` (codes whose
-findings are suggestions), `store` (of `--import`), `judged` (a file that gets the id of each dialogue that is
-judged), `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in
-KiB).
+process for each, and answer with a line ``{"status", "out", "err"}``; status is minus the signal that
+killed it. JSON has `logs`, `options` of `ScoreConfig`, and any of
+`release` (id of the fake release), `temporary` (folder for temporary files), `pause_s` (per chunk), `kill_after_s`, `kill_at` (n: SIGKILL within
+the n-th write step), `full_after` (bytes that still fit on the disk), `fsync_error_at` (n),
+`hang_at` (id of a dialogue that is never judged), `kill_when_hung` (a file that is made when it hangs: SIGKILL then),
+`stop_at` (n: the signal `stop_with` to ourselves while the n-th chunk is at work), `grace_s`,
+`suggest` (codes whose findings are suggestions), `store` (of `--import`), `judged` (a file that gets the id of each dialogue that is judged), `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in KiB).
 """
 
 from __future__ import annotations
@@ -181,8 +179,7 @@ real_write = os.write
 
 
 def no_fsync(handle: int) -> None:
-    """Skips fsync in forked runs, which is most of their time: a kill, unlike a power failure, loses no
-    data."""
+    """Skips fsync in forked runs, which is most of their time: a kill, unlike a power failure, loses no data."""
 
 
 def die() -> NoReturn:

@@ -62,8 +62,8 @@ def commands(group: App = app, path: tuple[str, ...] = ()) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """By line: exit code, output, errors and whether the input was opened, with all extras missing. The help
-    of groups comes first, before a command's module is imported."""
+    """By line: exit code, output, errors and whether the input was opened, with all extras missing. The help of
+    groups comes first, before a command's module is imported."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "input.jsonl").write_text("{}\n")
     missing = {name for names in environment.modules_by_extra().values() for name in names}

@@ -2,8 +2,8 @@
 Kubernetes and Compose. What no schema knows: that options, routes, metrics and names exist, and that nothing
 runs as root or is reached by who need not.
 
-Kinds of operators (HTTPRoute, ScaledObject, RayJob, InferenceService) have no schema here: their pods and
-what they refer to are checked.
+Kinds of operators (HTTPRoute, ScaledObject, RayJob, InferenceService) have no schema here: their pods and what
+they refer to are checked.
 """
 
 from __future__ import annotations
@@ -214,8 +214,7 @@ def test_only_who_must_reaches_the_database_and_the_judge(chart: list[dict[str, 
 
 
 def parse(words: list[str]) -> None:
-    """The real command line takes these words; nothing runs. An option that it lacks would be a log's
-    name."""
+    """The real command line takes these words; nothing runs. An option that it lacks would be a log's name."""
     _, bound, _ = command_line.parse_args(words, print_error=False, exit_on_error=False)
     assert [word for word in bound.arguments.get("logs", ()) if word.startswith("--")] == []
 

@@ -12,7 +12,7 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.watchdog import WatchConfig
 
-QUESTION, WRONG = "Where is my parcel?", "Hello {first_name}, your parcel left us this morning."
+QUERY, WRONG = "Where is my parcel?", "Hello {first_name}, your parcel left us this morning."
 
 
 def messages(role: str, text: str) -> str:
@@ -20,9 +20,7 @@ def messages(role: str, text: str) -> str:
 
 
 def span(number: int, question: str, answer: str) -> dict[str, Any]:
-    earlier = (
-        json.loads(messages("user", QUESTION)) + json.loads(messages("assistant", WRONG)) if number else []
-    )
+    earlier = json.loads(messages("user", QUERY)) + json.loads(messages("assistant", WRONG)) if number else []
     return {
         "traceId": f"trace{number}", "spanId": f"span{number}", "startTimeUnixNano": str((1_772_442_800 + number) * 10**9),
         "attributes": {
@@ -34,7 +32,7 @@ def span(number: int, question: str, answer: str) -> dict[str, Any]:
 
 
 LANGFUSE = {
-    "id": "t1", "timestamp": "2026-11-30T02:00:00Z", "input": [{"role": "user", "content": QUESTION}],
+    "id": "t1", "timestamp": "2026-11-30T02:00:00Z", "input": [{"role": "user", "content": QUERY}],
     "output": {"role": "assistant", "content": WRONG},
 }  # fmt: skip
 
@@ -50,7 +48,7 @@ def export(folder: Path, records: list[dict[str, Any]], to: Any) -> list[dict[st
     return [json.loads(line) for line in bodies.read_text().splitlines()]
 
 
-SPANS = [span(1, "Thanks.", "You are welcome."), span(0, QUESTION, WRONG)]
+SPANS = [span(1, "Thanks.", "You are welcome."), span(0, QUERY, WRONG)]
 """The later one first; it repeats the answer of the earlier one."""
 
 
@@ -66,11 +64,8 @@ def test_phoenix_gets_an_annotation_of_the_span_that_answered(tmp_path: Path) ->
 
 def test_langfuse_gets_scores_of_the_observation_and_of_the_trace(tmp_path: Path) -> None:
     finding, quality = export(tmp_path, SPANS, "langfuse")
-    assert (finding["traceId"], finding["observationId"], finding["dataType"]) == (
-        "trace0",
-        "span0",
-        "NUMERIC",
-    )
+    assert (finding["traceId"], finding["observationId"]) == ("trace0", "span0")
+    assert finding["dataType"] == "NUMERIC"
     assert finding["name"].startswith("dialint ")
     assert (quality["traceId"], quality["name"]) == ("trace1", "dialint quality")
     assert "observationId" not in quality

@@ -197,8 +197,7 @@ def test_rules_are_printed_and_set_one_at_a_time(dialint: Dialint) -> None:
 
 
 def export_preferences(dialint: Dialint, out: Path) -> list[tuple[str, int, str, str, str]]:
-    """Dialogue, turn, code, outcome and chosen verdict of the preference pairs of a dataset from the
-    store."""
+    """Dialogue, turn, code, outcome and chosen verdict of the preference pairs of a dataset from the store."""
     dialint("export", "dataset", "--out", out)
     lines = (out / "preferences.jsonl").read_text().splitlines()
     pairs = [Preference.model_validate_json(line) for line in lines]

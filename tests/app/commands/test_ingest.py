@@ -67,14 +67,10 @@ def test_a_german_table_of_unknown_columns_is_guessed_printed_and_written(
     assert "ann@" not in output
     assert "all 30 records: 30 read, 0 rejected" in output
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    config = ReadConfig(mapping=out)
-    assert config.mapped.fields == {"id": "Vorgang-Nr.", "role": "Sprecherin?", "text": "Was", "time": "Zeit"}
-    assert config.mapped.roles == {"KD": "customer", "SB": "agent"}
-    assert (config.mapped.encoding, config.mapped.delimiter, config.mapped.time_format) == (
-        "cp1252",
-        ";",
-        "day-first",
-    )
+    mapped = ReadConfig(mapping=out).mapped
+    assert mapped.fields == {"id": "Vorgang-Nr.", "role": "Sprecherin?", "text": "Was", "time": "Zeit"}
+    assert mapped.roles == {"KD": "customer", "SB": "agent"}
+    assert (mapped.encoding, mapped.delimiter, mapped.time_format) == ("cp1252", ";", "day-first")
     assert run(str(log), "--mapping", str(out)) == 0
     assert "read by the mapping that was given" in capsys.readouterr().out
 

@@ -72,17 +72,13 @@ def test_the_whole_way(dialint: Dialint, tmp_path: Path, write_log: WriteLog) ->
 
     answer(tmp_path, "l", {"ann": {"d0", "d1", "d2"}, "ben": {"d0", "d2"}})
     assert " 100% " in dialint("label", "status", "l")
-    output = dialint("label", "aggregate", "--project", "l")
-    assert re.match(
-        r"\d+ labels of 8 questions: \d sure, 0 known for certain, the model's word on 8\n", output
-    )
+    text = dialint("label", "aggregate", "--project", "l")
+    assert re.match(r"\d+ labels of 8 questions: \d sure, 0 known for certain, the model's word on 8\n", text)
     assert dialint("label", "ask", "--project", "l", "--sure", "0.6") == (
         "8 tasks are sure, 0 ask for one answer more, 0 are for experts\n"
     )
-    output = dialint(
-        "label", "adjudicate", "--project", "l", "--into", "e", "--sure", "0.5", "--disagreements"
-    )
-    assert "people disagree on 0; 0 turns" in output or "1 turns for experts, 1 of them new" in output
+    text = dialint("label", "adjudicate", "--project", "l", "--into", "e", "--sure", "0.5", "--disagreements")
+    assert "people disagree on 0; 0 turns" in text or "1 turns for experts, 1 of them new" in text
 
     assert dialint("export", "annotations", tmp_path / "a.jsonl", "--project", "l").endswith(
         "16 annotations\n"
@@ -102,10 +98,10 @@ def test_labels_come_into_the_store_or_a_file(dialint: Dialint, tmp_path: Path, 
     table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,zoe,no\n")
     with pytest.raises(DialintError, match="an admin imports in their name"):
         dialint("import", "labels", "--labels", table, "--max-bad", 1)
-    output = dialint("import", "labels", "--labels", table, "--max-bad", 1, "--as", "ada")
-    assert output.splitlines()[0] == "1 annotations new, 0 known, 1 rejected"
-    assert "line 3, worker: E_LABEL" in output
-    assert "Let me" not in output
+    text = dialint("import", "labels", "--labels", table, "--max-bad", 1, "--as", "ada")
+    assert text.splitlines()[0] == "1 annotations new, 0 known, 1 rejected"
+    assert "line 3, worker: E_LABEL" in text
+    assert "Let me" not in text
     dialint("import", "labels", "--labels", table, "--dialogues", log, "--out", tmp_path / "o.jsonl")
     assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 2
     assert dialint("label", "aggregate", "--everything").startswith("1 labels of 1 questions")
@@ -118,9 +114,9 @@ def test_labels_of_a_project_count_in_it(dialint: Dialint, tmp_path: Path, write
     table = tmp_path / "t.csv"
     table.write_text("task,worker,label\nd0/1/C1,ann,yes\nd1/1/C1,ann,no\nd0/1/L1,ann,no\n")
     into = ("import", "labels", "--labels", table, "--max-bad", 1, "--project", "p", "--as", "ada")
-    output = dialint(*into, "--rejects", tmp_path / "bad.jsonl")
-    assert output.splitlines()[0] == "2 annotations new, 0 known, 1 rejected"
-    assert "line 4, codes: E_LABEL, a code that is not asked; expected codes of the project" in output
+    text = dialint(*into, "--rejects", tmp_path / "bad.jsonl")
+    assert text.splitlines()[0] == "2 annotations new, 0 known, 1 rejected"
+    assert "line 4, codes: E_LABEL, a code that is not asked; expected codes of the project" in text
     assert json.loads((tmp_path / "bad.jsonl").read_text())["line"] == 4
     assert re.search(r"^p +label +open +main +0 +0 +0 +- +2 +-", dialint("label", "status"), re.MULTILINE)
     assert " of 2 questions: " in dialint("label", "aggregate", "--project", "p")
@@ -135,11 +131,11 @@ def test_rejects_of_a_log_are_printed_and_saved(
     log = write_log(30)
     with open(log, "a") as file:
         file.writelines(f'{{"id": "x{n}"}}\n' for n in range(12))
-    output = dialint("import", "logs", log, "--max-bad", 0.5).splitlines()
-    assert output[0] == "30 dialogues new, 0 known, 12 rejected"
-    assert re.fullmatch(r"rejected, E_\w+: 12", output[1])
-    assert output[2].startswith(f"{log}, line 31, ")
-    assert (len(output), output[-1]) == (13, "and 2 more; --rejects FILE keeps them all")
+    text = dialint("import", "logs", log, "--max-bad", 0.5).splitlines()
+    assert text[0] == "30 dialogues new, 0 known, 12 rejected"
+    assert re.fullmatch(r"rejected, E_\w+: 12", text[1])
+    assert text[2].startswith(f"{log}, line 31, ")
+    assert (len(text), text[-1]) == (13, "and 2 more; --rejects FILE keeps them all")
     rejects = tmp_path / "bad.jsonl"
     assert len(dialint("import", "logs", log, "--max-bad", 0.5, "--rejects", rejects).splitlines()) == 12
     assert [json.loads(line)["line"] for line in rejects.read_text().splitlines()] == list(range(31, 43))
@@ -152,10 +148,10 @@ def test_rejects_of_a_log_are_printed_and_saved(
 
 def test_a_calibration_session(dialint: Dialint, write_log: WriteLog) -> None:
     dialint("import", "logs", write_log(12))
-    output = dialint(
+    text = dialint(
         "label", "calibration", "--name", "w", "--codes", "C1", "--members", "ann", "ben", "--n", 10
     )
-    assert output == "w: 10 dialogues to ann, ben\n"
+    assert text == "w: 10 dialogues to ann, ben\n"
 
 
 def test_labelers_see_masked_text_by_default(dialint: Dialint, tmp_path: Path) -> None:
@@ -259,7 +255,7 @@ def test_a_code_that_is_seldom_confirmed_is_demoted(
     dialint("label", "plan", "--project", "r", "--n", 12)
     out = tmp_path / "overrides.yaml"
     answer(tmp_path, "r", {"eve": {"d1", "d5"}})
-    output = dialint("label", "demote", "--overrides", out)
-    assert re.search(r"^e +C1 +12 +2 +17% +39% +suggestion", output, re.MULTILINE)
-    assert output.splitlines()[-1].endswith(f"dialint score LOG --overrides {out}")
+    text = dialint("label", "demote", "--overrides", out)
+    assert re.search(r"^e +C1 +12 +2 +17% +39% +suggestion", text, re.MULTILINE)
+    assert text.splitlines()[-1].endswith(f"dialint score LOG --overrides {out}")
     assert read_overrides(out).demoted == {"C1": "people confirmed 2 of 12 findings of e"}

@@ -1,5 +1,4 @@
-"""The gates of a promotion, each failed by a candidate made to fail it alone; roll-out, rollback and
-replay."""
+"""The gates of a promotion, each failed by a candidate made to fail it alone; roll-out, rollback and replay."""
 
 from __future__ import annotations
 
@@ -131,8 +130,8 @@ def failed_gates(
     n_unjudged: int = 0,
     n_rare: int = N,
 ) -> list[str]:
-    """The gates that a candidate fails beside the release in use; a judge may be the first one. `promised`
-    are the false accusations of a scan's contract, `precision` that of a judge's."""
+    """The gates that a candidate fails beside the release in use; a judge may be the first one. `promised` are the
+    false accusations of a scan's contract, `precision` that of a judge's."""
     examples = make_examples(n, n_rare)
     tables = {"new": candidate} | ({} if current is None else {"old": current})
     detectors = [TableDetector(*table) for table in tables.items()]
@@ -229,8 +228,8 @@ def test_the_first_judge_faces_the_gates_too(name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["scan", "judge"])
 def test_what_is_missing_fails_the_gold_set(kind: str) -> None:
-    """Before: two releases that find the same passed on a single dialogue, and errors that the candidate does
-    not judge any more were left out of its recall."""
+    """Before: two releases that find the same passed on a single dialogue, and errors that the candidate does not
+    judge any more were left out of its recall."""
     assert failed_gates(kind=kind, n=100) == ["gold"]
     assert failed_gates(kind=kind, n_unjudged=10) == ["gold"]
 

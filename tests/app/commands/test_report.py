@@ -1,5 +1,5 @@
-"""`dialint report`: figures by hand, honest denominators, a page and a workbook that nothing can make act.
-The verdicts are made up."""
+"""`dialint report`: figures by hand, honest denominators, a page and a workbook that nothing can make act. The
+verdicts are made up."""
 
 from __future__ import annotations
 
@@ -238,8 +238,7 @@ def test_the_gravest_findings_are_listed_first_and_the_others_counted(
 
 
 def test_the_list_is_filtered_in_a_browser_and_whole_without_scripts(tmp_path: Path) -> None:
-    """In Chromium: nothing of a hostile log acts, nothing is wider than a phone, and paper has the whole
-    list."""
+    """In Chromium: nothing of a hostile log acts, nothing is wider than a phone, and paper has the whole list."""
     path = find_browser()
     if path is None:
         pytest.skip("no Chromium on the PATH")

@@ -1,6 +1,6 @@
-"""`dialint score --judge http:` with servers and models that answer wrongly: what can be read is read, what
-cannot is asked for once more and is then a failure, and nothing that failed is clean. What can be read of an
-answer is in `tests/detector/judge/test_reading.py`."""
+"""`dialint score --judge http:` with servers and models that answer wrongly: what can be read is read, what cannot
+is asked for once more and is then a failure, and nothing that failed is clean. What can be read of an answer is
+in `tests/detector/judge/test_reading.py`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The release that ships, used as its users do: whole, under 40 MB, and it finds real errors in the
-sample."""
+"""The release that ships, used as its users do: whole, under 40 MB, and it finds real errors in the sample."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ MESSAGES = {
 
 @pytest.fixture
 def gate(write_log: Any, driver: ModuleType, tmp_path: Path) -> Iterator[Callable[..., int]]:
-    """Scores clean dialogues with a judge that gives no usable answer (`is_judged`), or with a detector whose
-    verdict on the first is changed."""
+    """Scores clean dialogues with a judge that gives no usable answer (`is_judged`), or with a detector whose verdict on the first is
+    changed."""
 
     def score(
         changes: dict[str, Any] | None = None, out: str = "v.jsonl", is_judged: bool = False, **options: Any

@@ -1,5 +1,4 @@
-"""`dialint score --judge` from a log to files: with answers that are written here, and by a stand-in for a
-server."""
+"""`dialint score --judge` from a log to files: with answers that are written here, and by a stand-in for a server."""
 
 from __future__ import annotations
 

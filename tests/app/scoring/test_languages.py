@@ -1,5 +1,4 @@
-"""Dialogues in languages that the embedded release does not cover: never accused, never clean, always
-counted."""
+"""Dialogues in languages that the embedded release does not cover: never accused, never clean, always counted."""
 
 from __future__ import annotations
 
@@ -90,10 +89,8 @@ def test_a_german_dialogue_is_neither_accused_nor_clean(verdicts: dict[str, Verd
     assert {"P1", "P2"} <= set(gap.codes)  # only a policy could, and there is none
     assert [(finding.code, finding.turn) for finding in verdict.findings] == [("M2", 3)]
     assert [(each.code, each.quote) for each in verdict.suggestions] == [("T1", "Sie sind ein Idiot.")]
-    probabilities = {
-        turn: {code: p for code, p in row.items() if p} for turn, row in verdict.probabilities.items()
-    }
-    assert probabilities == {1: {"T1": 0.692}, 3: {"M2": 0.846}}
+    rows = {turn: {code: p for code, p in row.items() if p} for turn, row in verdict.probabilities.items()}
+    assert rows == {1: {"T1": 0.692}, 3: {"M2": 0.846}}
 
 
 def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(

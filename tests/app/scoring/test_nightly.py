@@ -82,8 +82,8 @@ def by_id(out: Path) -> dict[str, str]:
 
 
 def add_night(folder: Path, night: int) -> None:
-    """Five new dialogues in a file that grows; a dialogue of each earlier night goes on in a file of today;
-    the first text of another is corrected where it stands."""
+    """Five new dialogues in a file that grows; a dialogue of each earlier night goes on in a file of today; the
+    first text of another is corrected where it stands."""
     append(folder / "a.jsonl", *(line(f"n{night}-{number}") for number in range(5)))
     grown = (f"n{earlier}-0" for earlier in range(night))
     today = [line(name, "Hello?", f"This is {name}.", *("And?", "Wait.") * night) for name in grown]

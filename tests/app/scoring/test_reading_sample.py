@@ -1,7 +1,7 @@
 """The sample read by a large language model, from the log to verdicts.
 
-``recorded_readings.jsonl`` holds answers of a large language model that saw only the questions, neither
-labels nor code, recorded on 2026-11-28 for the prompt `RECORDED`. A changed prompt needs answers of its own.
+``recorded_readings.jsonl`` holds answers of a large language model that saw only the questions, neither labels
+nor code, recorded on 2026-11-28 for the prompt `RECORDED`. A changed prompt needs answers of its own.
 """
 
 from __future__ import annotations

@@ -507,13 +507,11 @@ def dialogue_like(number: int) -> bytes:
 
 
 def test_the_command_line_takes_logs_options_and_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[Any] = []
-    monkeypatch.setattr(
-        "dialint.app.scoring.loop.run", lambda logs, config: calls.append((logs, config)) or 0
-    )
+    seen: list[Any] = []
+    monkeypatch.setattr("dialint.app.scoring.loop.run", lambda logs, config: seen.append((logs, config)) or 0)
     line = "score a.jsonl --codes C1,T b.jsonl --input-format csv --role X=agent --threads 2 --fail-on S2 -"
     assert command_line(line, result_action="return_value") == 0
-    ((logs, config),) = calls
+    ((logs, config),) = seen
     assert logs == ("a.jsonl", "b.jsonl", "-")
     assert (config.codes, config.fail_on, config.read.format) == (("C1,T",), "S2", "csv")
     assert (config.read.role, config.detector.threads) == (("X=agent",), 2)

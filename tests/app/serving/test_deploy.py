@@ -1,5 +1,5 @@
-"""`deploy/`: not run here, but the judge's command is ours, its paths exist, and nothing of it is open. The
-chart and the schemas are in tests/deploy."""
+"""`deploy/`: not run here, but the judge's command is ours, its paths exist, and nothing of it is open. The chart and
+the schemas are in tests/deploy."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ def test_a_scan_is_promoted_too(home: Path) -> None:
 def test_killed_at_any_step_it_shows_the_old_or_the_new_release(
     home: Path, make_judge: Make, share: int
 ) -> None:
-    """F14; and the next promotion completes it, with a history that says what happened. At a share the old
-    one stays, with or without the candidate beside it."""
+    """F14; and the next promotion completes it, with a history that says what happened. At a share the old one stays,
+    with or without the candidate beside it."""
     first, second = make_judge("first"), make_judge("second", weights=b"2")
     promote(first)
     homes = home.parent / "homes"
