@@ -1,4 +1,4 @@
-"""Verdicts beside what people read of the same log: whole dialogues, or drawn findings and turns.
+"""Audits: verdicts compared with people's readings of the same log, whole dialogues or a sheet's rows.
 
 A rate is post-stratified by what dialint reported: the verdicts give the size of each stratum (a finding, a
 suggestion, nothing) and the audit the share of it with an error. With the strata as predictions this is the
@@ -31,17 +31,17 @@ from dialint.eval.results import read_examples, read_labelled_log
 from dialint.eval.spot_check import NOTHING, turn_line
 
 LEAST_EXPECTED = 3
-"""Readings that a random audit should have of a stratum, from which one without any was left out."""
+"""Expected readings of a stratum in a random audit from which none at all means that it was left out."""
 UNLIKELY = 0.01
-"""Probability of two strata read so differently by chance, under which they were not drawn together."""
+"""Level of the test that two strata were sampled at the same rate."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """What was counted in each dialogue, arrays of shape (dialogues, strata): `sizes` units by what dialint
-    reported, `reads` those that people read and `errors` those with an error, both weighted by how many they
-    stand for. `totals`, of shape (dialogues,), is what rates are of: 1, or the judged turns. `is_one_draw`:
-    strata were not drawn each for itself, as those of a sheet are."""
+    """Counts of each dialogue, arrays of shape (dialogues, strata): `sizes` units by what dialint reported,
+    `reads` those that people read and `errors` those with an error, both weighted by how many they stand for.
+    `totals`, shape (dialogues,), is the denominator of rates: 1, or the judged turns. `is_one_draw`: all
+    strata were sampled together, not each by itself as on a sheet."""
 
     sizes: Floats
     reads: Floats
@@ -50,9 +50,9 @@ class Units:
     is_one_draw: bool = True
 
     def rate(self, dialogues: Bools | None = None, strata: slice | None = None) -> Rate:
-        """The rate of some of the dialogues, or among the units of some strata, with the variance of a sample
-        of dialogues from many. A stratum that by its size may well be unread takes its neighbour's share, if
-        both were drawn as one; else there is no rate."""
+        """Returns the rate of some of the dialogues, or among the units of some strata, with the variance of
+        a sample of dialogues from many. An unread stratum of fewer than `LEAST_EXPECTED` expected readings
+        takes the share of its neighbour, if both were sampled together; else the rate is NaN."""
         rows, columns = slice(None) if dialogues is None else dialogues, strata or slice(None)
         sizes, reads, errors = (each[rows][:, columns] for each in (self.sizes, self.reads, self.errors))
         totals = self.totals[rows] if strata is None else sizes.sum(axis=1)
@@ -66,7 +66,7 @@ class Units:
             # the next that was read, else the one before
             others = sorted(np.flatnonzero(n > 0), key=lambda other: (other < stratum, abs(other - stratum)))
             names = np.arange(self.sizes.shape[1])[columns]
-            alike = [other for other in others if self.is_drawn_alike(names[stratum], names[other])]
+            alike = [other for other in others if self.is_sampled_equally(names[stratum], names[other])]
             source[stratum] = alike[0] if alike else stratum
         merged = np.bincount(source, weights, len(n))
         used = merged > 0
@@ -80,28 +80,28 @@ class Units:
         mean = min(1.0 - 0.5 / (float(n.sum()) + 1), float(merged[used] @ smooth[used]))
         return Rate(float(weights @ shares), mean * (1 - mean) / variance, n_errors, n_read, fixed)
 
-    def is_drawn_alike(self, stratum: int, other: int) -> bool:
-        """Return whether a random draw from two strata together could have read so many of each (Fisher's
-        exact test), in the whole log."""
+    def is_sampled_equally(self, stratum: int, other: int) -> bool:
+        """Returns whether a random sample of two strata together could have this many readings of each, over
+        the whole log (Fisher's exact test)."""
         from scipy.stats import hypergeom
 
         sizes, reads = (
             each[:, [stratum, other]].sum(axis=0).astype(int) for each in (self.sizes, self.reads)
         )
-        drawn = hypergeom(sizes.sum(), sizes[0], reads.sum())
-        return self.is_one_draw and bool(min(drawn.cdf(reads[0]), drawn.sf(reads[0] - 1)) >= UNLIKELY / 2)
+        null = hypergeom(sizes.sum(), sizes[0], reads.sum())
+        return self.is_one_draw and bool(min(null.cdf(reads[0]), null.sf(reads[0] - 1)) >= UNLIKELY / 2)
 
     def recall(self) -> Recall:
-        """The share of the log's errors that the first stratum, the findings, holds."""
+        """Returns the share of the log's errors that the first stratum, the findings, holds."""
         n_flagged, n_units = float(self.sizes[:, 0].sum()), float(self.sizes.sum())
-        found, missed = self.rate(strata=slice(1)), self.rate(strata=slice(1, None))
-        return Recall(found, n_flagged, missed, n_units - n_flagged)
+        flagged, unflagged = self.rate(strata=slice(1)), self.rate(strata=slice(1, None))
+        return Recall(flagged, n_flagged, unflagged, n_units - n_flagged)
 
 
 @dataclass(frozen=True)
 class JudgedRow:
-    """A row of a sheet. Of a finding `codes` are its own and it `is_error` if it is right; of a turn they are
-    those that it misses."""
+    """A judged row of a sheet. `codes` are that of a finding, which `is_error` if it is right, or the errors
+    missed at a turn."""
 
     is_turn: bool
     dialogue: str
@@ -112,7 +112,7 @@ class JudgedRow:
 
 @dataclass(frozen=True)
 class Audit:
-    """Scored verdicts, and what people found in the dialogues `read`: the codes that are `true` of each, or
+    """Scored verdicts, and people's answers about the dialogues `read`: the codes that are `true` of each, or
     the judged `rows` of a sheet. `added` are the errors that dialint does not report."""
 
     verdicts: tuple[Verdict, ...]
@@ -123,7 +123,7 @@ class Audit:
 
     @property
     def n_read(self) -> int:
-        """Dialogues, or rows of a sheet."""
+        """The number of dialogues, or rows of a sheet."""
         return len(self.read) if self.rows is None else len(self.rows)
 
     @property
@@ -134,7 +134,7 @@ class Audit:
         return tuple(sorted({*reported, *missed, *chain.from_iterable(self.true.values())}))
 
     def units(self, codes: frozenset[str]) -> Units:
-        """The units of some codes together."""
+        """Counts the units of some codes together."""
         return self._dialogues(codes) if self.rows is None else self._turns(codes)
 
     def _dialogues(self, codes: frozenset[str]) -> Units:
@@ -168,7 +168,7 @@ class Audit:
 def audit_of_examples(
     scored: Sequence[Verdict], paths: Iterable[Path], labels: Path | None, reading: ReadConfig | None
 ) -> Audit:
-    """The verdicts beside dialogues that were read as a whole. Dialogues that were not judged are left out.
+    """Joins verdicts with dialogues that were read as a whole; dialogues that were not judged are left out.
 
     Raises:
         ConfigError: E_LABEL, a dialogue that was read is not among the verdicts, or stands twice.
@@ -190,7 +190,7 @@ def audit_of_examples(
 
 
 def _added(verdict: Verdict, example: Example) -> Iterable[AddedError]:
-    """The errors of codes that have no finding in the dialogue."""
+    """Yields the errors of codes without a finding in the dialogue."""
     reported = {finding.code for finding in verdict.findings}
     suggested = {(finding.code, finding.turn) for finding in verdict.suggestions}
     missed = {(label.turn, label.code) for label in example.errors if label.code not in reported}
@@ -201,21 +201,21 @@ def _added(verdict: Verdict, example: Example) -> Iterable[AddedError]:
 
 
 def audit_of_sheet(scored: Sequence[Verdict], sheet: Path) -> Audit:
-    """The verdicts beside the judged rows of a sheet that was drawn from them; `arguable` is no error.
+    """Joins verdicts with the judged rows of a sheet that was drawn from them; `arguable` is no error.
 
     Raises:
         ConfigError: E_LABEL, a drawn dialogue is not among the verdicts, or they are of another release.
         InputRefused: the sheet cannot be read; E_EMPTY, nothing of it is judged.
     """
-    drawn, cells_of = read_spot_check(sheet), read_sheet(sheet)
-    count_judgements(drawn, cells_of)  # refuses what is not as it was drawn
-    by_number = {row.number: row for row in drawn.rows}
+    sample, cells_of = read_spot_check(sheet), read_sheet(sheet)
+    count_judgements(sample, cells_of)  # refuses rows that are not as they were drawn
+    by_number = {row.number: row for row in sample.rows}
     verdicts = {verdict.dialogue_id: verdict for verdict in scored if verdict.status == "scored"}
     rows, added = [], []
     for cells in cells_of:
         row = by_number[int(cells["number"].lstrip("'"))]
         verdict = verdicts.get(row.dialogue)
-        if verdict is None or verdict.release != drawn.release:
+        if verdict is None or verdict.release != sample.release:
             raise ConfigError("E_LABEL", f"{sheet}: not drawn from these verdicts (dialogue {row.dialogue})")
         missed = cells["missed"].upper().replace(",", " ").replace(";", " ").split()
         codes = frozenset(missed) - {NOTHING.upper()}

@@ -8,9 +8,9 @@ figures at the threshold can be compared. Findings quote a whole turn.
 
 Four blocks of hashed n-grams (no vocabulary is stored), each weighted by TF-IDF and of length one: words
 (1-2) and characters (3-5) of the turn, words (1-2) of the two turns before it, and of all before those;
-context words carry their speaker. One logistic regression for each code against the rest. All turns with an
-error and their counterparts in clean twins are learned from, and one in `KEEP_ONE_IN` of the others; what
-that does to the rates is for calibration to mend.
+context words carry their speaker. One logistic regression for each code against the rest. It is trained on
+all turns with an error, their counterparts in clean twins, and one in `KEEP_ONE_IN` of the others;
+calibration corrects the rates.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from dialint.eval.calibration import distinct_units, fit_contract
 from dialint.eval.results import read_examples
 
 TFIDF = "tfidf:"
-"""What stands before the folder of examples in the name of this baseline."""
+"""Prefix of this baseline's name, before the folder of examples."""
 PER_100_TURNS, PER_100_DIALOGUES, CONFIDENCE = 0.15, 0.5, 0.9
 """Contract of each code: false accusations on 100 clean turns, or dialogues, and the confidence in it."""
 SEED = 0
@@ -56,8 +56,8 @@ _TOKEN = re.compile(r"\w+(?:'\w+)?|[^\w\s]")
 
 
 def open_detector(name: str | None, config: DetectorConfig) -> Detector:
-    """The detector called `name`: `clean`, ``tfidf:`` and a folder of examples, or the folder of a release;
-    None: the one that `config` names.
+    """Opens the detector `name`: `clean`, ``tfidf:`` and a folder of examples, or the folder of a release;
+    None: that of `config`.
 
     Raises:
         ConfigError: there is no such folder, or too few errors in it to learn from.
@@ -75,7 +75,7 @@ def open_detector(name: str | None, config: DetectorConfig) -> Detector:
 
 
 def train_tfidf(examples: Path, taxonomy: Taxonomy) -> BaselineDetector:
-    """TF-IDF with logistic regression, trained and calibrated on a folder of examples.
+    """Trains and calibrates TF-IDF with logistic regression on a folder of examples.
 
     Raises:
         ConfigError: the folder lacks a split, or no code has errors enough.
@@ -109,7 +109,7 @@ class BaselineDetector(PlainDetector):
         scans: Mapping[str, Scan] | None = None,
         data: str = "",
     ) -> None:
-        """`data` is the fingerprint of what it learned from."""
+        """`data` is the fingerprint of the training data."""
         self.taxonomy, self.model, self.scans = taxonomy, model, dict(scans or {})
         self.release = "baseline-clean" if model is None else "baseline-tfidf"
         self.codes = tuple(code for code in taxonomy.codes if model is None or code in self.scans)
@@ -181,7 +181,8 @@ class Unit(NamedTuple):
 
 
 def extract_units(dialogue: Dialogue) -> dict[int, Unit]:
-    """The judged turns by their index; every digit reads as 0. Results of tools are no words of theirs."""
+    """Returns the judged turns by index, every digit as 0, without the turns that the customer did not
+    see."""
     dialogue = dialogue.model_copy(
         update={"turns": tuple(turn for turn in dialogue.turns if not turn.is_unseen)}
     )
@@ -201,8 +202,8 @@ def extract_units(dialogue: Dialogue) -> dict[int, Unit]:
 
 
 def make_features() -> Any:
-    """The blocks side by side, to be fitted to units and to transform them: 1 + log of the count, times the
-    inverse document frequency, each row of a block of length one."""
+    """Returns the blocks as one transformer of units: 1 + log of the count, times the inverse document
+    frequency, each row of a block of length one."""
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
     from sklearn.pipeline import make_pipeline, make_union
 
@@ -223,7 +224,7 @@ def make_features() -> Any:
 
 
 def _rows(examples: Iterable[Example], random: Random) -> tuple[list[Unit], list[frozenset[str]]]:
-    """Turns to learn from, with the codes of each."""
+    """Returns the turns to train on, with the codes of each."""
     rows: list[Unit] = []
     labels: list[frozenset[str]] = []
     for example in examples:
@@ -239,7 +240,7 @@ def _rows(examples: Iterable[Example], random: Random) -> tuple[list[Unit], list
 
 
 class _Model:
-    """A logistic regression for each code that has errors enough."""
+    """A logistic regression for each code with `MIN_ERRORS` errors or more."""
 
     def __init__(self, examples: Iterable[Example]) -> None:
         """
@@ -264,7 +265,8 @@ class _Model:
             self._classifiers.append(model.fit(table, np.array([code in of_row for of_row in labels])))
 
     def scores(self, dialogues: Sequence[Dialogue]) -> list[dict[int, dict[str, float]]]:
-        """Log odds by turn and code of each dialogue; a code of dialogue scope has its best turn only."""
+        """Returns log odds by turn and code of each dialogue; of a code of dialogue scope the best turn's
+        only."""
         of_dialogue = [extract_units(dialogue) for dialogue in dialogues]
         rows = [unit for of_turn in of_dialogue for unit in of_turn.values()]
         tables = [

@@ -1,6 +1,6 @@
-"""What dialint does not find: recall from read dialogues, the reading it takes, and groups of missed errors.
+"""Missed errors: recall from read dialogues, the readings that it takes, and groups of similar errors.
 
-Groups are of like words only (TF-IDF): they are candidates for a rule or a code, which a person decides on.
+Groups are of similar words only (TF-IDF): candidates for a rule or a code, which a person decides on.
 """
 
 from __future__ import annotations
@@ -17,53 +17,55 @@ import numpy as np
 from dialint.detector.statistics import Estimate, Rate, linear_interval
 
 LEAST_DIALOGUES = 3
-"""Dialogues from which like errors are a group."""
+"""Least number of dialogues with similar errors that make a group."""
 MAX_PLACES = 2000
 """Places that are grouped; memory grows with their square."""
 MAX_DISTANCE = 0.85
 """Largest mean cosine distance within a group."""
 NOT_WORDS = re.compile(r"^\w+:|\[not seen by the customer:?")
-"""What a line of a turn has beside its words."""
+"""The parts of a turn's line that are not its words."""
 
 
 @dataclass(frozen=True)
 class Recall:
-    """`n_flagged` units of a log that dialint reports, `found` the share of them with an error; `n_unflagged`
-    others, `missed` the share of those."""
+    """The shares of the `n_flagged` units that dialint reports and of the `n_unflagged` others with an
+    error."""
 
-    found: Rate
+    flagged: Rate
     n_flagged: float
-    missed: Rate
+    unflagged: Rate
     n_unflagged: float
 
     @property
     def estimate(self) -> Estimate:
-        """The share of the log's errors that are reported; its interval are the values that the readings do
-        not exclude (Fieller's argument: the r for which (1 - r) times found - r times missed may be zero)."""
-        n = int(self.found.reads + self.missed.reads)
+        """The share of the log's errors that are reported. Its interval has the values that the readings do
+        not exclude (Fieller's argument: the r for which (1 - r) times hits - r times misses may be zero)."""
+        n = int(self.flagged.reads + self.unflagged.reads)
         if not self.n_flagged:
-            return Estimate(0.0 if self.missed.errors else math.nan, 0.0, 0.0, n)
-        found, missed = self.n_flagged * self.found.value, self.n_unflagged * self.missed.value
-        if not found + missed > 0:
+            return Estimate(0.0 if self.unflagged.errors else math.nan, 0.0, 0.0, n)
+        hits, misses = self.n_flagged * self.flagged.value, self.n_unflagged * self.unflagged.value
+        if not hits + misses > 0:
             return Estimate(math.nan, 0.0, 1.0, n)
-        return Estimate(found / (found + missed), self._bound(0), self._bound(1), n)
+        return Estimate(hits / (hits + misses), self._bound(0), self._bound(1), n)
 
     def _bound(self, side: int) -> float:
-        """The r at which the lower (0) or upper (1) end of the interval of the sum passes zero."""
+        """Returns the r at which the lower (0) or upper (1) end of the interval of the sum crosses zero."""
         inside = [0.0, 1.0]
         for _ in range(30):
             r = sum(inside) / 2
-            terms = [((1.0 - r) * self.n_flagged, self.found), (-r * self.n_unflagged, self.missed)]
+            terms = [((1.0 - r) * self.n_flagged, self.flagged), (-r * self.n_unflagged, self.unflagged)]
             inside[not linear_interval(terms, exact=True)[side] > 0.0] = r
         return inside[0]
 
     def reads_for_width(self, width: float, n_read: int, n_all: int) -> int | None:
-        """How many dialogues must be read at random in all for an interval of at most `width`, if shares stay
-        as they are; None if even all do not suffice."""
+        """Returns how many dialogues must be read at random in all for an interval of at most `width`, if
+        shares stay as they are; None if even all do not suffice."""
 
         def is_enough(n: float) -> bool:
-            found, missed = (replace(rate, n=rate.n * n / n_read) for rate in (self.found, self.missed))
-            estimate = replace(self, found=found, missed=missed).estimate
+            flagged, unflagged = (
+                replace(rate, n=rate.n * n / n_read) for rate in (self.flagged, self.unflagged)
+            )
+            estimate = replace(self, flagged=flagged, unflagged=unflagged).estimate
             return estimate.high - estimate.low <= width
 
         if not is_enough(n_all):
@@ -77,7 +79,7 @@ class Recall:
 
 @dataclass(frozen=True)
 class AddedError:
-    """An error that a person added; `text` is masked, `is_suggested` says that dialint suggested it."""
+    """An error that a person added; `text` is masked, `is_suggested` if dialint made a suggestion of it."""
 
     dialogue: str
     turn: int
@@ -88,14 +90,14 @@ class AddedError:
 
 @dataclass(frozen=True)
 class BlindSpot:
-    """Added errors of like words, and the words that tell them from the others."""
+    """Added errors of similar words, and the words that distinguish them from the others."""
 
     errors: tuple[AddedError, ...]
     terms: tuple[str, ...]
 
     @property
     def codes(self) -> Counter[str]:
-        """How often people gave which code."""
+        """The number of errors by code."""
         return Counter(error.code for error in self.errors)
 
     @property
@@ -104,7 +106,7 @@ class BlindSpot:
 
     @property
     def proposal(self) -> str:
-        """What a person may do about it."""
+        """The change that a person may make about it."""
         suggested = Counter(error.code for error in self.errors if error.is_suggested)
         if 2 * (n := suggested.total()) >= len(self.errors):
             codes = " ".join(sorted(suggested))
@@ -117,13 +119,13 @@ class BlindSpot:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it, without text."""
+        """Returns it as JSON, without text."""
         places = [{"dialogue": e.dialogue, "turn": e.turn, "code": e.code} for e in self.errors]
         return {"proposal": self.proposal, "terms": self.terms, "places": places}
 
 
 def group_added(added: Sequence[AddedError]) -> list[BlindSpot]:
-    """Return groups of like words from `LEAST_DIALOGUES` dialogues or more, the largest first. Errors of
+    """Returns groups of similar words from `LEAST_DIALOGUES` dialogues or more, the largest first. Errors of
     several codes at one turn are in one group."""
     from sklearn.cluster import AgglomerativeClustering
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -44,9 +44,9 @@ BY_CODE = ("average_precision", "f1", "pair_auc")
 
 
 def paired_difference(figures: EvaluationFigures, other: EvaluationFigures) -> dict[str, Any]:
-    """`figures` less `other`: `macro` over all codes with an error in the set, `macro_covered` over those
-    of them that `figures` covers, `codes` one by one; each figure as value and 95 % interval.
-    `errors_not_judged` are labelled errors that only `other` judges."""
+    """Returns `figures` less `other`: `macro` over all codes with an error in the set, `macro_covered` over
+    those that `figures` covers, `codes` one by one; each figure as value and 95 % interval.
+    `errors_not_judged` is the number of labelled errors that only `other` judges."""
 
     def macro(codes: Sequence[str]) -> dict[str, Any]:
         return {
@@ -78,10 +78,10 @@ def _difference_row(values: np.ndarray) -> dict[str, float | None]:
 
 
 def compare_in_sequence(mine: Results, theirs: Results, whole_dialogue: Collection[str]) -> dict[str, Any]:
-    """Whether `mine` makes more mistakes (missed errors, wrong findings) than `theirs` on the same examples,
-    source dialogue by source dialogue in an order that no outcome decides. `e_value` is the highest one of
-    `e_values_of_loss`: a detector that is no worse reaches ``1 / alpha`` at most alpha of the time. Codes of
-    `whole_dialogue` are right at any turn. A dialogue that was not judged has its errors missed."""
+    """Tests sequentially whether `mine` makes more mistakes (missed errors, wrong findings) than `theirs` on
+    the same examples, source dialogue by source dialogue in an order independent of the outcomes. `e_value`
+    is the highest of `e_values_of_loss`: a detector that is no worse reaches ``1 / alpha`` at most alpha of
+    the time. Codes of `whole_dialogue` are right at any turn. Errors of an unjudged dialogue are missed."""
 
     def marks(items: Iterable[Label | Finding], unlabelled: Collection[str]) -> set[tuple[int, str]]:
         return {
@@ -109,12 +109,12 @@ def compare_in_sequence(mine: Results, theirs: Results, whole_dialogue: Collecti
 MAX_POINTS = 120
 BINS = 10
 MIN_IN_BIN = 50
-"""Rows of a bin from which its reliability says something."""
+"""Least number of rows of a bin whose calibration is reported."""
 
 
 def calibration_gaps(rows: Iterable[CodeResults], counts: Counts) -> list[list[float | None]]:
-    """For each bin of probability with `MIN_IN_BIN` rows of all codes: mean probability, rows, and the
-    frequency of errors less the mean probability with its 95 % interval."""
+    """Returns for each bin of probability with `MIN_IN_BIN` rows of all codes: mean probability, number of
+    rows, and the frequency of errors less the mean probability with its 95 % interval."""
     held = [row for row in rows if len(row.truth)]
     if not held:
         return []
@@ -134,8 +134,8 @@ def calibration_gaps(rows: Iterable[CodeResults], counts: Counts) -> list[list[f
 
 
 def compute_curves(rows: CodeResults) -> dict[str, Any]:
-    """`precision_recall`: points (recall, precision), surest first, at most `MAX_POINTS`;
-    `at_threshold`: that point for what was flagged, or None;
+    """Returns `precision_recall`: points (recall, precision), most probable first, at most `MAX_POINTS`;
+    `at_threshold`: that point for the flagged rows, or None;
     `reliability`: for each bin of equal width with a row in it: mean probability, frequency, rows."""
     precision, recall, _ = curve(rows.truth, rows.probabilities)
     new = np.diff(recall, prepend=0.0) > 0
@@ -144,23 +144,17 @@ def compute_curves(rows: CodeResults) -> dict[str, Any]:
         points = points[np.unique(np.linspace(0, len(points) - 1, MAX_POINTS).astype(int))]
     flagged, hits = int(rows.flagged.sum()), int((rows.flagged & rows.truth).sum())
     at = [hits / max(int(rows.truth.sum()), 1), hits / flagged] if flagged else None
+    bins = np.minimum((rows.probabilities * BINS).astype(int), BINS - 1)
+    masks = [bins == b for b in np.unique(bins)]
+    reliability = [
+        [float(rows.probabilities[own].mean()), float(rows.truth[own].mean()), int(own.sum())]
+        for own in masks
+    ]
     return {
         "precision_recall": _round(points.tolist()),
         "at_threshold": None if at is None else _round([at])[0],
-        "reliability": _round(_reliability(rows)),
+        "reliability": _round(reliability),
     }
-
-
-def _reliability(rows: CodeResults) -> list[list[float]]:
-    bins = np.minimum((rows.probabilities * BINS).astype(int), BINS - 1)
-    return [
-        [
-            float(rows.probabilities[bins == b].mean()),
-            float(rows.truth[bins == b].mean()),
-            int((bins == b).sum()),
-        ]
-        for b in np.unique(bins).tolist()
-    ]
 
 
 def _round(points: list[list[float]]) -> list[list[float]]:
@@ -169,27 +163,27 @@ def _round(points: list[list[float]]) -> list[list[float]]:
 
 MIN_ERRORS = 5
 LENGTHS = {"1 to 3": 3, "4 to 6": 6, "7 to 10": 10, "11 or more": np.inf}
-"""Agent turns of a dialogue, at most, of each part."""
+"""The most agent turns of a dialogue in each part."""
 THIRDS = ("first third", "middle third", "last third")
 IN_ORDER = (*LENGTHS, *THIRDS)
 WRITING = "agent's writing"
 GROUPS = ("language", "channel", WRITING, "agent turns in the dialogue")
-"""Slicings in which a detector must be fair."""
+"""Slicings that the gate of fairness compares."""
 VARIETY = "agent_variety"
 """Field of the log that says how its agent writes, such as a dialect or non-native."""
 LANGUAGE_CODES = "L"
-"""Category of the codes that are about how the agent writes."""
+"""Category of the codes of the agent's writing."""
 MIN_SOURCES = 10
-"""Source dialogues that a part and the rest need for a difference between them."""
+"""Least number of source dialogues of a part, and of the rest, for a difference between them."""
 
 
 def compute_slices(
     results: Results, rows: Mapping[str, CodeResults], counts: Counts
 ) -> dict[str, dict[str, Any]]:
-    """Slicing to part to figures: errors, judged rows, macro average precision, precision and recall of
-    all findings, findings and wrong findings for 100 judged turns, each with its 95 % interval; `gaps` are
-    what wrong findings and recall are here less what they are in the other parts. How the agent writes is
-    what the log says (`VARIETY`), or else whether the dialogue has a labelled error of language."""
+    """Returns figures by slicing and part: errors, judged rows, macro average precision, precision and recall
+    of all findings, findings and wrong findings for 100 judged turns, each with its 95 % interval; `gaps` are
+    the differences of wrong findings and recall from those of the other parts. The agent's writing is the
+    log's `VARIETY`, or else whether the dialogue has a labelled error of language."""
     sources = [str(e.dialogue.metadata.get("source", e.dialogue.id.partition(":")[0])) for e, _ in results]
     turns = [sorted(verdict.probabilities or {}) for _, verdict in results]
     lengths = [next(part for part, most in LENGTHS.items() if len(own) <= most) for own in turns]
@@ -283,7 +277,7 @@ def _figures(
 
 
 def _rates(rows: Mapping[str, CodeResults], counts: Counts) -> tuple[dict[str, Floats], int, int]:
-    """The rates of all codes together, and the numbers of turns and errors."""
+    """Returns the rates of all codes together, and the numbers of turns and errors."""
     hits, flagged, errors = count_findings(rows.values(), counts)
     units: dict[tuple[int, int], int] = {}
     for row in rows.values():
@@ -315,7 +309,8 @@ class Mistake:
 
 
 def hardest(results: Results, rows: Mapping[str, CodeResults], limit: int = 20) -> list[Mistake]:
-    """At most `limit` of each kind, surest first, at most `PER_CODE` of a code, no turn text twice."""
+    """Returns at most `limit` mistakes of each kind, the most confident first, at most `PER_CODE` of a code
+    and none twice with the same text."""
     wrong: list[Mistake] = []
     missed: list[Mistake] = []
     for code, row in rows.items():
@@ -330,7 +325,7 @@ def hardest(results: Results, rows: Mapping[str, CodeResults], limit: int = 20) 
 
 
 def _mistake(kind: Kind, code: str, row: CodeResults, row_index: int, results: Results) -> Mistake:
-    """A row's mistake; that of a whole dialogue stands at its finding, its label, or its last turn."""
+    """Makes the mistake of a row; that of a whole dialogue is at its finding, its label, or its last turn."""
     example, verdict = results[int(row.example[row_index])]
     turn = int(row.turn[row_index])
     if turn == WHOLE_DIALOGUE:
@@ -362,7 +357,7 @@ def _distinct(mistakes: list[Mistake], results: Results, limit: int) -> list[Mis
 
 
 def to_dict(mistake: Mistake, results: Results) -> dict[str, Any]:
-    """A mistake as a report holds it."""
+    """Returns a mistake as a report holds it."""
     return {
         "kind": mistake.kind,
         "code": mistake.code,
@@ -374,8 +369,8 @@ def to_dict(mistake: Mistake, results: Results) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A mistake in words, for the page: role and text of the turn and some before it, the last one
-    being the turn itself; `start` and `end` bound the finding's or the label's evidence in it."""
+    """The text of a mistake, for the page: role and text of some turns, the last one that of the mistake;
+    `start` and `end` bound the finding's or the label's evidence in it."""
 
     turns: tuple[tuple[str, str], ...]
     start: int
@@ -383,7 +378,7 @@ class Excerpt:
 
 
 def make_excerpt(mistake: Mistake, results: Results) -> Excerpt:
-    """The mistake at `mistake.example` of the scored `results`, personal data as placeholders."""
+    """Returns the text of a mistake of the scored `results`, personal data as placeholders."""
     scored = [pair for pair in results if pair[1].status == "scored"]
     example, verdict = scored[mistake.example]
     spans = [
@@ -395,8 +390,8 @@ def make_excerpt(mistake: Mistake, results: Results) -> Excerpt:
 
 
 def excerpt_at(dialogue: Dialogue, turn: int, span: tuple[int, int] | None, n_before: int) -> Excerpt:
-    """A turn, masked, with the turns before it that the customer saw; `span` bounds the evidence in the
-    turn's own text.
+    """Returns a turn, masked, with the turns before it that the customer saw; `span` bounds the evidence in
+    the turn's own text.
 
     Raises:
         StopIteration: the dialogue has no such turn.

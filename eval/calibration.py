@@ -1,9 +1,9 @@
-"""Fits what a release may claim: calibration and a threshold for each code, on a split of its own.
+"""Fits the calibration and contract of a release: a curve and a threshold for each code, on a separate split.
 
 Calibration is Platt's: a logistic curve over the raw score. The threshold is the lowest one whose rate
-of false accusations stays under the wanted rate with the wanted confidence: an exact binomial bound,
+of false accusations stays under the required rate with the required confidence: an exact binomial bound,
 tested on a fixed grid of raw scores from the strictest down until it fails, so that testing many
-needs no correction. It assumes that clean units are independent; turns of one dialogue are so only nearly.
+needs no correction. It assumes that clean units are independent; turns of one dialogue nearly are.
 Source: Platt 1999; Clopper and Pearson 1934; Angelopoulos et al. 2021, "Learn then Test", fixed sequence.
 """
 
@@ -26,9 +26,9 @@ MIN_PROBABILITY = 0.5
 """Lowest probability of a finding, whatever the rate would allow."""
 
 MIN_ERRORS = 8
-"""Errors in real dialogues from which a curve is fitted to them."""
+"""Least number of errors in real dialogues for a curve fitted to them."""
 MIN_FLAGGED = 6
-"""Flagged turns from which their precision chooses a threshold."""
+"""Least number of flagged turns for a threshold by their precision."""
 
 ROUNDS = 100
 """Steps of the fit of a curve, at most."""
@@ -44,12 +44,12 @@ def fit_contract(
     confidence: float = 0.9,
     per: Literal["turn", "dialogue"] = "turn",
 ) -> Scan:
-    """Calibration and contract of one code from its scores on a labelled split, shape (n,).
+    """Fits calibration and contract of one code to its scores on a labelled split, shape (n,).
 
     `truth` is 0 or 1, or the probability of an error: the curve is then fitted to that probability,
-    and for the contract an error is a probability above one half.
-    `per_100` is the rate of false accusations on 100 clean units that may not be passed. Without any
-    threshold that keeps it, the contract is None: the code may not be flagged, only suggested.
+    and for the contract an error is a probability above one half. `per_100` is the highest rate of false
+    accusations on 100 clean units. Where no threshold keeps it, the contract is None: the code may not be
+    flagged, only suggested.
     """
     slope, offset = fit_platt(truth, scores)
     truth = truth > 0.5
@@ -71,10 +71,11 @@ def fit_contract(
 
 
 def fit_natural_curve(scan: Scan | None, truth: Floats, scores: Floats) -> Scan:
-    """The scan of one code with its curve fitted to labelled turns of real dialogues, shape (n,).
+    """Refits the curve of one code's scan to labelled turns of real dialogues, shape (n,).
 
-    `truth` is the probability of an error; turns in doubt (over 0.1, under 0.9) are left out. The contract of
-    `scan`, fitted on injected errors, keeps its score. With fewer errors than `MIN_ERRORS` the curve stays.
+    `truth` is the probability of an error; uncertain turns (over 0.1, under 0.9) are left out. The contract
+    of `scan`, fitted on injected errors, keeps its score. With fewer errors than `MIN_ERRORS` nothing
+    changes.
 
     Raises:
         ValueError: there is no scan, and too few errors to fit one.
@@ -92,7 +93,7 @@ def fit_natural_curve(scan: Scan | None, truth: Floats, scores: Floats) -> Scan:
     if contract is not None:
         limit = math.log(contract.threshold / (1 - contract.threshold))
         score = (limit - scan.offset) / scan.slope
-        threshold = max(_logistic(slope * score + offset), MIN_PROBABILITY)
+        threshold = max(float(1.0 / (1.0 + np.exp(-(slope * score + offset)))), MIN_PROBABILITY)
         contract = contract.model_copy(update={"threshold": threshold})
     return scan.model_copy(update={"slope": slope, "offset": offset, "contract": contract})
 
@@ -105,16 +106,15 @@ def choose_natural_thresholds(
     suggested: float,
     corpora: Sequence[str],
 ) -> Scan:
-    """The scan with thresholds by labelled turns of real dialogues, shape (n,), as `fit_natural_curve` gets
-    them. A finding needs a score from which on `precision` of the turns are errors, a suggestion one with
-    `suggested` among the turns that are no findings, and both hold in each corpus (`find_precise_threshold`);
-    no finding has a probability under `MIN_PROBABILITY`. `corpora` names the corpus of each turn, as "corpus"
-    or "corpus/part". Where there are several, that of findings has to be seen in two: what one alone shows
-    says nothing of another log.
+    """Sets the scan's thresholds by labelled turns of real dialogues, shape (n,), as of `fit_natural_curve`.
 
-    Where no threshold is precise enough the code makes no findings, unless its contract
-    lets so few turns pass that they show nothing (`MIN_FLAGGED`). With fewer errors than `MIN_ERRORS` nothing
-    changes.
+    A finding needs a score from which on `precision` of the turns are errors, a suggestion one with
+    `suggested` among the other turns, each in every corpus (`find_precise_threshold`); no finding has a
+    probability under `MIN_PROBABILITY`. `corpora` is the corpus of each turn, as "corpus" or "corpus/part".
+    Where there are several, findings must be supported by two, as one says nothing of another log.
+
+    Where no threshold is precise enough the code makes no findings, unless its contract flags so few turns
+    that their precision is unknown (`MIN_FLAGGED`). With fewer errors than `MIN_ERRORS` nothing changes.
     """
     decided = _is_decided(truth)
     is_error, scores = truth[decided] > 0.5, scores[decided]
@@ -153,7 +153,7 @@ def choose_natural_thresholds(
 
 
 def _is_decided(truth: Floats) -> Bools:
-    """The turns whose label is not in doubt."""
+    """Returns the mask of turns with a certain label."""
     decided: Bools = (truth <= 0.1) | (truth >= 0.9)
     return decided
 
@@ -161,10 +161,10 @@ def _is_decided(truth: Floats) -> Bools:
 def find_precise_threshold(
     truth: Bools, scores: Floats, precision: float, corpora: Sequence[str]
 ) -> float | None:
-    """The lowest score of the grid at which `MIN_FLAGGED` turns or more are flagged and the share of errors
-    among them, smoothed as (right + 1) / (flagged + 2), is at least `precision`: of all turns, of those of
-    each corpus with `MIN_FLAGGED` flagged turns, and of the other corpora together, if they have so many.
-    None without any such score."""
+    """Returns the lowest score of the grid at which `MIN_FLAGGED` turns or more are flagged and their share
+    of errors, smoothed as (right + 1) / (flagged + 2), is at least `precision`: of all turns, of each corpus
+    with `MIN_FLAGGED` flagged turns, and of the other corpora together, if they have so many. None without
+    one."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     names, corpus = np.unique(np.asarray(corpora), return_inverse=True)
@@ -186,8 +186,8 @@ def find_precise_threshold(
 
 
 def with_recall(scan: Scan, truth: Floats | Bools, scores: Floats) -> Scan:
-    """The scan with its contract's recall measured where findings begin, which labelled turns of real
-    dialogues may have raised: `truth` and `scores` of the set that the contract was fitted on, shape (n,)."""
+    """Measures the contract's recall anew at the scan's threshold, which labelled turns of real dialogues may
+    have raised: `truth` and `scores` of the set that the contract was fitted on, shape (n,)."""
     errors = scores[truth > 0.5]
     if scan.contract is None or scan.threshold is None or not len(errors):
         return scan
@@ -197,18 +197,14 @@ def with_recall(scan: Scan, truth: Floats | Bools, scores: Floats) -> Scan:
     return scan.model_copy(update={"contract": contract})
 
 
-def _logistic(logit: float) -> float:
-    return float(1.0 / (1.0 + np.exp(-logit)))
-
-
 def distinct_units(
     scores: Sequence[Mapping[int, float]], examples: Sequence[Example], code: str, *, whole_dialogue: bool
 ) -> tuple[Floats, Floats, list[str]]:
-    """Probability of an error, score and corpus of each distinct unit, shape (n,), from each example's scores
-    by turn. The corpus is the `source` that the dialogue's metadata name, else empty.
+    """Returns probability of an error, score and corpus of each distinct unit, shape (n,), from each
+    example's scores by turn. The corpus is the `source` in the dialogue's metadata, else empty.
 
-    The same clean turn stands in a set several times, in twins and rounds: it counts once, with its
-    highest score, or the bound would rest on copies.
+    A set has several copies of a clean turn, in twins and rounds: they count once, with the highest score, or
+    the units of the bound would not be independent.
     """
     seen: dict[tuple[object, ...], tuple[float, str]] = {}
     for index, (turns, example) in enumerate(zip(scores, examples, strict=True)):
@@ -228,9 +224,9 @@ def distinct_units(
 
 
 def fit_platt(truth: Floats | Bools, scores: Floats) -> tuple[float, float]:
-    """Slope and offset of the logistic curve of greatest likelihood, with Platt's smoothed targets; where
+    """Fits slope and offset of a logistic curve by maximum likelihood, with Platt's smoothed targets; where
     truth is a probability, they are mixed in that proportion. Newton's method in bounded steps, halved where
-    they overshoot: scores of a few values only make it swing for ever."""
+    they overshoot: with scores of few values it would oscillate."""
     positives = float(truth.sum())
     negatives = len(truth) - positives
     target = truth * (positives + 1.0) / (positives + 2.0) + (1 - truth) / (negatives + 2.0)
@@ -259,7 +255,7 @@ def fit_platt(truth: Floats | Bools, scores: Floats) -> tuple[float, float]:
 
 
 def find_threshold(truth: Bools, scores: Floats, per_100: float, confidence: float) -> float | None:
-    """The lowest score of the grid that keeps the rate, or None."""
+    """Returns the lowest score of the grid that keeps the rate, or None."""
     clean = np.sort(scores[~truth])
     if not len(clean):
         return None

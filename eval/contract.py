@@ -1,4 +1,4 @@
-"""What people's decisions guarantee on a log: thresholds that keep a precision or a recall.
+"""Thresholds with a guaranteed precision or recall on a log, from people's decisions.
 
     dialint eval contract spot.jsonl --sheet check/sheet.csv --precision 0.9 --overrides overrides.yaml
     dialint eval contract verdicts.jsonl --labels labels.jsonl --recall 0.8
@@ -56,13 +56,13 @@ PRECISION_GRID = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.0)
 RECALL_GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """Thresholds from which an error is shown, the laxest first; at 1 what was reported is shown and no more."""
 MIN_BIN = 50
-"""Judged findings of a bin of the reliability table, at least."""
+"""Least number of judged findings of a bin of the reliability table."""
 MAX_DIFFERENCE = 0.05
-"""Difference of stated and measured precision in a bin that is flagged."""
+"""Difference of stated and measured precision above which a bin is flagged."""
 
 Name = TypeVar("Name", bound=tuple[str, str])
 Sources = Mapping[tuple[str, int, str], Source]
-"""What reported each dialogue, turn and code."""
+"""Dialogue, turn and code to the source that reported it."""
 
 
 @command_options
@@ -131,17 +131,17 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
     console.print(_show_reliability(reliability(judgements, sources)))
     sections: dict[str, Any] = {}
     if config.precision is not None:
-        kept = keep_precision(scored, judgements, sources, config.precision, config.confidence)
-        rest = [(row.n - row.left) * config.minutes for row in kept.values()]
+        rows_of = control_precision(scored, judgements, sources, config.precision, config.confidence)
+        rest = [(row.n - row.left) * config.minutes for row in rows_of.values()]
         title = f"Precision {config.precision:g} with confidence {config.confidence:g}"
-        console.print(_show(title, "findings", "accuse", kept, rest))
-        n, left = sum(row.n for row in kept.values()), sum(row.left for row in kept.values())
+        console.print(_show(title, "findings", "accuse", rows_of, rest))
+        n, left = sum(row.n for row in rows_of.values()), sum(row.left for row in rows_of.values())
         console.print(
             f"{left:,} of {n:,} findings may accuse ({left / max(1, n):.0%}), the others are suggestions; to "
             f"review these takes {sum(rest):,.0f} minutes"
         )
         codes: dict[str, Any] = defaultdict(dict)
-        for (code, source), row in kept.items():
+        for (code, source), row in rows_of.items():
             if (trial := row.trial) is not None:
                 codes[code][source] = SourceContract(threshold=trial.threshold, right=trial.hits, n=trial.n)
         sections["contract"] = LogContract(
@@ -154,12 +154,12 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
                 "E_LABEL", "--recall needs labels of dialogues that were read as a whole; these are all of "
                 "what the verdicts report, as if nobody had looked for more",
             )  # fmt: skip
-        shown = keep_recall(scored, labels, whole, config.recall, config.confidence)
+        rows_of = control_recall(scored, labels, whole, config.recall, config.confidence)
         title = f"Recall {config.recall:g} with confidence {config.confidence:g}"
-        cost = [row.left * config.minutes for row in shown.values()]
-        console.print(_show(title, "errors", "shown", shown, cost))
+        cost = [row.left * config.minutes for row in rows_of.values()]
+        console.print(_show(title, "errors", "shown", rows_of, cost))
         before = read_overrides(config.overrides if config.overrides and config.overrides.exists() else None)
-        lowered = {code: row.trial.threshold for (code, _), row in shown.items() if row.trial}
+        lowered = {code: row.trial.threshold for (code, _), row in rows_of.items() if row.trial}
         lowered = {code: start for code, start in lowered.items() if start < 1}
         sections["thresholds"] = {**before.thresholds, **lowered}
     if config.overrides is not None:
@@ -171,7 +171,7 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
 
 
 def _read(paths: Sequence[Path], *, needs_stated: bool) -> tuple[list[Verdict], str]:
-    """The scored verdicts of several files, and the fingerprint of their logs."""
+    """Reads the scored verdicts of several files, and the fingerprint of their logs."""
     scored: list[Verdict] = []
     hashes: list[str] = []
     for path in paths:
@@ -207,17 +207,17 @@ class Trial:
     share: float
 
     def passes(self, target: float, level: float) -> bool:
-        """Return whether the share over dialogues is `target` at least, with an error rate of `level`."""
+        """Returns whether the share over dialogues is `target` at least, with an error rate of `level`."""
         if min(self.share, self.hits / max(1, self.n)) < target:
             return False
         return 1.0 - clopper_pearson_upper(self.n - self.hits, self.n, 1.0 - level) >= target
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What a contract says of a code: the trial that passed, if one did, and the laxest one, of all `n`
-    findings or errors; how many findings accuse, or turns are shown, then; and how many dialogues are needed,
-    all of them hits, where they are too few."""
+class FamilyResult:
+    """The result of a family: the trial that passed, if one did, and the laxest one, of all `n` findings or
+    errors; how many findings accuse, or turns are shown, by it; and how many dialogues are needed, all of
+    them hits, if there are too few."""
 
     trial: Trial | None
     laxest: Trial
@@ -227,12 +227,12 @@ class Kept:
 
 
 def _shuffle(units: Iterable[Unit]) -> list[Unit]:
-    """In an order that depends on the ids alone."""
+    """Sorts units in a random order that depends on the ids alone."""
     return sorted(units, key=lambda unit: hashlib.sha256(f"{unit.dialogue}\0{unit.turn}".encode()).digest())
 
 
 def _try(threshold: float, hits: Sequence[tuple[str, bool]]) -> Trial:
-    """The trial of units as their dialogues and whether they are hits; the first of a dialogue counts."""
+    """Makes a trial of units, each its dialogue and whether it is a hit; the first of a dialogue counts."""
     first: dict[str, bool] = {}
     for dialogue, is_hit in hits:
         first.setdefault(dialogue, is_hit)
@@ -240,7 +240,7 @@ def _try(threshold: float, hits: Sequence[tuple[str, bool]]) -> Trial:
 
 
 def try_precision(units: Iterable[Unit], stated: Sequence[float]) -> list[Trial]:
-    """The thresholds of findings, the strictest first, without those that leave the same of all `stated`."""
+    """Tries thresholds of findings, the strictest first, without those that pass the same `stated` ones."""
     ordered, trials, n_before = _shuffle(units), [], 0
     for start in PRECISION_GRID:
         n = sum(p >= start for p in stated)
@@ -251,7 +251,7 @@ def try_precision(units: Iterable[Unit], stated: Sequence[float]) -> list[Trial]
 
 
 def try_recall(units: Iterable[Unit], grid: Sequence[float]) -> list[Trial]:
-    """The thresholds from which an error is shown, the laxest first."""
+    """Tries thresholds from which an error is shown, the laxest first."""
     ordered = _shuffle(units)
     return [_try(start, [(unit.dialogue, unit.probability >= start) for unit in ordered]) for start in grid]
 
@@ -259,9 +259,9 @@ def try_recall(units: Iterable[Unit], grid: Sequence[float]) -> list[Trial]:
 def certify(
     families: Mapping[Name, Sequence[Trial]], target: float, confidence: float
 ) -> tuple[dict[Name, Trial], dict[Name, int]]:
-    """The last trial of each family that passes, in the order of its trials: with `confidence` none passes
-    whose share is under `target`. Also how many dialogues those need that have too few: the largest families
-    are tried, as many as could pass if all were hits, which no answer decides."""
+    """Returns the last trial of each family that passes, in the order of its trials: with `confidence` none
+    passes whose share is under `target`. Also returns how many dialogues the families need that have too few:
+    as many of the largest families are tried as could pass if all were hits, independently of the answers."""
     alpha = 1.0 - confidence
     n_of = {name: max((trial.n for trial in trials), default=0) for name, trials in families.items()}
     largest = sorted(families, key=lambda name: (-n_of[name], name))
@@ -283,7 +283,8 @@ def certify(
 
 
 def _fallback(trials: Sequence[Trial], target: float, alpha: float) -> list[Trial]:
-    """The trials that pass at their equal part of `alpha`, and at that of the ones right before that did."""
+    """Returns the trials that pass at their equal part of `alpha`, plus that of those right before that
+    did."""
     passed, level = [], 0.0
     for trial in trials:
         level += alpha / len(trials)
@@ -294,33 +295,33 @@ def _fallback(trials: Sequence[Trial], target: float, alpha: float) -> list[Tria
     return passed
 
 
-def _keep(
+def _control(
     families: Mapping[Name, Sequence[Trial]],
     probabilities: Mapping[Name, Sequence[float]],
     n: Mapping[Name, int],
     target: float,
     confidence: float,
     otherwise: float,
-) -> dict[Name, Kept]:
-    """What each family keeps; where no trial passed, what has a probability of `otherwise` is left."""
+) -> dict[Name, FamilyResult]:
+    """Certifies each family; where no trial passed, probabilities of `otherwise` or more are left."""
     passed, too_few = certify(families, target, confidence)
     results = {}
     for name, trials in sorted(families.items()):
         trial, laxest = passed.get(name), min(trials, key=lambda each: each.threshold)
         start = otherwise if trial is None else trial.threshold
         left = sum(p >= start for p in probabilities[name])
-        results[name] = Kept(trial, laxest, n[name], left, too_few.get(name, 0))
+        results[name] = FamilyResult(trial, laxest, n[name], left, too_few.get(name, 0))
     return results
 
 
-def keep_precision(
+def control_precision(
     scored: Iterable[Verdict],
     judgements: Iterable[Judgement],
     sources: Sources,
     precision: float,
     confidence: float,
-) -> dict[tuple[str, str], Kept]:
-    """What each code and source of the findings of `scored` keeps by the judged ones."""
+) -> dict[tuple[str, str], FamilyResult]:
+    """Certifies a threshold for each code and source of the findings of `scored` by the judged ones."""
     stated: dict[tuple[str, str], list[float]] = defaultdict(list)
     for verdict in scored:
         for each in verdict.findings:
@@ -333,34 +334,34 @@ def keep_precision(
             units[row.code, sources[row.dialogue, row.turn, row.code]].append(unit)
     families = {name: try_precision(units[name], every) for name, every in stated.items()}
     sizes = {name: len(every) for name, every in stated.items()}
-    return _keep(families, stated, sizes, precision, confidence, math.inf)
+    return _control(families, stated, sizes, precision, confidence, math.inf)
 
 
-def keep_recall(
+def control_recall(
     scored: Sequence[Verdict],
     labels: Iterable[Label],
     whole: Collection[str],
     recall: float,
     confidence: float,
-) -> dict[tuple[str, str], Kept]:
-    """The highest threshold of each labelled code from which findings and suggestions show `recall` of its
-    errors; one of a code in `whole` is shown at any turn. Without all probabilities, or where most are 0 as
-    no scan looks for the code, only what is reported is tried."""
-    shown: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)  # probability by turn, 1 if reported
+) -> dict[tuple[str, str], FamilyResult]:
+    """Certifies the highest threshold of each labelled code from which findings and suggestions show `recall`
+    of its errors; one of a code in `whole` is shown at any turn. Without all probabilities, or where most are
+    0 as no scan covers the code, only what is reported is tried."""
+    probabilities: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)  # by turn, 1 if reported
     for verdict in scored:
         for turn, row in (verdict.probabilities or {}).items():
             for code, probability in row.items():
-                shown[verdict.dialogue_id, code][turn] = probability
+                probabilities[verdict.dialogue_id, code][turn] = probability
         for each in (*verdict.findings, *verdict.suggestions):
-            shown[verdict.dialogue_id, each.code][each.turn] = 1.0
+            probabilities[verdict.dialogue_id, each.code][each.turn] = 1.0
     errors: dict[tuple[str, str], list[Unit]] = defaultdict(list)
     for label in labels:
         if label.probability > 0.5:
-            turns = shown[label.dialogue_id, label.code]
+            turns = probabilities[label.dialogue_id, label.code]
             p = max(turns.values(), default=0.0) if label.code in whole else turns.get(label.turn, 0.0)
             errors[label.code, ""].append(Unit(source_name(label.dialogue_id), label.turn, p))
     every: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for (_, code), turns in shown.items():
+    for (_, code), turns in probabilities.items():
         every[code, ""] += turns.values()
     has_all = all(verdict.probabilities is not None for verdict in scored)
     families = {}
@@ -368,13 +369,13 @@ def keep_recall(
         is_scanned = has_all and np.median(every[name] or [0.0]) > 0
         families[name] = try_recall(units, RECALL_GRID if is_scanned else RECALL_GRID[-1:])
     sizes = {name: len(units) for name, units in errors.items()}
-    return _keep(families, every, sizes, recall, confidence, 1.0)
+    return _control(families, every, sizes, recall, confidence, 1.0)
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Judged findings and suggestions of one source with probabilities from `low` to `high`: how many, the
-    mean `stated`, and the share that was `right`, with an interval by dialogue."""
+    """Judged findings and suggestions of one source with probabilities from `low` to `high`: the number, the
+    mean `stated` one, and the share that was `right`, with an interval by dialogue."""
 
     source: Source
     low: float
@@ -389,8 +390,8 @@ class Bin:
 
 
 def reliability(judgements: Iterable[Judgement], sources: Mapping[tuple[str, int, str], Source]) -> list[Bin]:
-    """Bins of each source with `MIN_BIN` judged or more, as narrow as equal probabilities let them be; a row
-    of a sheet counts as often as it stands for. A source with fewer has one bin."""
+    """Returns bins of each source with `MIN_BIN` judged or more, as narrow as ties allow; a row of a sheet
+    counts by its weight. A source with fewer has one bin."""
     by_source: dict[Source, list[Judgement]] = defaultdict(list)
     for each in judgements:
         by_source[sources[each.row.dialogue, each.row.turn, each.row.code]].append(each)
@@ -435,12 +436,12 @@ def _show_reliability(bins: Sequence[Bin]) -> Table:
 
 
 def _show(
-    title: str, unit: str, left: str, kept: Mapping[tuple[str, str], Kept], minutes: Sequence[float]
+    title: str, unit: str, left: str, rows: Mapping[tuple[str, str], FamilyResult], minutes: Sequence[float]
 ) -> Table:
     table = Table(title=title, title_justify="left")
     for column in ("code", "source", unit, "dialogues", "share", "from", left, "minutes", ""):
         table.add_column(column, justify="left" if column in ("code", "source", "") else "right")
-    for ((code, source), row), cost in zip(kept.items(), minutes, strict=True):
+    for ((code, source), row), cost in zip(rows.items(), minutes, strict=True):
         laxest, trial = row.laxest, row.trial
         note = f"needs {row.needed} dialogues" if row.needed else "not kept"
         table.add_row(

@@ -1,14 +1,13 @@
-"""Compares the verdicts of one period with those of another, and watches what people overturn.
+"""Compares the verdicts of one period with those of another, and monitors the findings that people overturn.
 
 For each measure (probabilities, length, language, channel, mix of codes, overturned findings): the population
 stability index (PSI) and, of numbers, the Wasserstein distance between the means of `N_BINS` quantile bins.
-How large both are by chance is known by drawing whole dialogues again into the two periods, without regard to
-when they were (a permutation: the bootstrap makes PSI too large, as it can't be negative). Corrected for all
-tests of a run (Holm), dialogues without any change raise an alarm in at most `level` of the runs. What
-follows a campaign or a season is a change, too.
+Their null distribution is that of permuting whole dialogues between the two periods (the bootstrap makes PSI
+too large, as it can't be negative). Corrected for all tests of a run (Holm), dialogues without any change
+raise an alarm in at most `level` of the runs. A campaign or a season is a change, too.
 
-The audit is watched by a CUSUM for Bernoulli trials, one a dialogue: the share of its findings that were
-overturned. It looks for doubled odds. Its in-control rate is the upper 90 % limit of the reference's, so that
+The audit is monitored by a CUSUM for Bernoulli trials, one a dialogue: the share of its findings that were
+overturned. It detects doubled odds. Its in-control rate is the upper 90 % limit of the reference's, so that
 the stated run length holds for nine in ten references; its limit is the least one that has that run length.
 
 Source: Yurdakul and Naranjo 2020 (PSI); Westfall and Young 1993, chapter 2 (permutation), Holm 1979;
@@ -45,8 +44,8 @@ MIN_DIALOGUES = 20
 
 
 class Item(NamedTuple):
-    """A dialogue: when it began, the values of each measure, and the share of its audited findings that were
-    overturned, if any was audited."""
+    """A dialogue: its start, the values of each measure, and the share of its audited findings that were
+    overturned, None if none was audited."""
 
     name: str
     started_at: datetime | None
@@ -55,7 +54,7 @@ class Item(NamedTuple):
 
 
 def read_item(verdict: Verdict, decisions: Decisions) -> Item:
-    """Return what is compared of a verdict. A verdict has no language but that of what was not judged."""
+    """Extracts the measures of a verdict. It has languages only of the turns that were not judged."""
     values: dict[str, Sequence[str | float]] = {"status": (verdict.failure or verdict.status,)}
     if verdict.channel is not None:
         values["channel"] = (verdict.channel,)
@@ -79,10 +78,10 @@ def read_item(verdict: Verdict, decisions: Decisions) -> Item:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure in the reference and in another period, with the number of its values. In 95 % of draws
-    without a change PSI and distance are up to their `_by_chance`; `p_value` is that of the surer of both,
-    corrected for all tests of the run. `state` is "drift" if that is within the level, but "small" if the PSI
-    is below the least one. `bins` are names with the share before and after."""
+    """A measure in the reference and in another period, with the number of its values. The `_by_chance` are
+    the 95 % quantiles of PSI and distance without a change; `p_value` is the smaller one of both, corrected
+    for all tests of the run. `state` is "drift" if that is within the level, but "small" if the PSI is below
+    the least one. `bins` are names with the share before and after."""
 
     name: str
     before: int
@@ -107,7 +106,7 @@ class _Columns(NamedTuple):
 def compare_periods(
     periods: Sequence[Sequence[Item]], *, level: float, least: float, seed: int = 0
 ) -> list[list[Measure]]:
-    """Compare each period with the first. A PSI below `least` is no drift, however sure."""
+    """Compares each period with the first. A PSI below `least` is no drift, however significant."""
     tables = [_count_bins(periods[0], period) for period in periods[1:]]
     n_tests = sum(1 + (each.support is not None) for columns, _ in tables for each in columns)
     rounds = max(ROUNDS, math.ceil(2 * n_tests / level))
@@ -147,7 +146,8 @@ def compare_periods(
 
 
 def _count_bins(before: Sequence[Item], after: Sequence[Item]) -> tuple[list[_Columns], Array]:
-    """The bins of each measure that both periods have, and how many values each dialogue has in each."""
+    """Returns the bins of each measure that both periods have, and the counts of values, shape (dialogues,
+    bins)."""
     items = (*before, *after)
     columns: list[_Columns] = []
     parts: list[Array] = []
@@ -169,7 +169,7 @@ def _count_bins(before: Sequence[Item], after: Sequence[Item]) -> tuple[list[_Co
 
 
 def _cut(values: Sequence[str | float]) -> tuple[NDArray[np.int64], tuple[str, ...], Array]:
-    """Quantile bins of both periods together, as a permutation must not move them."""
+    """Assigns numbers to quantile bins of both periods together, as a permutation must not move them."""
     numbers = np.array(values, float)
     edges = np.unique(np.quantile(numbers, np.linspace(0, 1, N_BINS + 1)[1:-1], method="lower"))
     bins = np.unique(np.searchsorted(edges, numbers, side="right"), return_inverse=True)[1]
@@ -179,7 +179,7 @@ def _cut(values: Sequence[str | float]) -> tuple[NDArray[np.int64], tuple[str, .
 
 
 def _sort(values: Sequence[str | float]) -> tuple[NDArray[np.int64], tuple[str, ...], None]:
-    """Bins of the most frequent words, and one of all others."""
+    """Assigns words to bins: one for each of the most frequent, and one for all others."""
     frequent = [str(word) for word, _ in Counter(values).most_common(N_BINS)]
     place = {word: number for number, word in enumerate(frequent)}
     bins = np.array([place.get(str(word), N_BINS) for word in values], int)
@@ -187,21 +187,22 @@ def _sort(values: Sequence[str | float]) -> tuple[NDArray[np.int64], tuple[str, 
 
 
 def _statistics(before: Array, after: Array, columns: _Columns) -> list[Array]:
-    """The PSI and, of numbers, the Wasserstein distance; counts of shape (rounds, all columns)."""
+    """Computes the PSI and, of numbers, the Wasserstein distance; counts of shape (rounds, all columns)."""
     old, new = (each[:, columns.start : columns.end] for each in (before, after))
     psi = compute_psi(old, new)
     return [psi] if columns.support is None else [psi, compute_wasserstein(old, new, columns.support)]
 
 
 def compute_psi(before: Array, after: Array) -> Array:
-    """The population stability index of counts of shape (rounds, bins); half a value is added to each bin."""
+    """Computes the population stability index of counts of shape (rounds, bins), with 0.5 added to each
+    bin."""
     old, new = ((each + 0.5) / (each + 0.5).sum(axis=1, keepdims=True) for each in (before, after))
     return np.asarray(((new - old) * np.log(new / old)).sum(axis=1))
 
 
 def compute_wasserstein(before: Array, after: Array, support: Array) -> Array:
-    """The first Wasserstein distance of counts of shape (rounds, bins) at `support`, ascending; NaN without
-    values."""
+    """Computes the first Wasserstein distance of counts of shape (rounds, bins) at `support`, ascending; NaN
+    without values."""
     with np.errstate(invalid="ignore"):
         old, new = (each.cumsum(axis=1) / each.sum(axis=1, keepdims=True) for each in (before, after))
     return np.asarray(np.abs(new - old)[:, :-1] @ np.diff(support))
@@ -224,9 +225,9 @@ def _holm(p_values: Sequence[float]) -> Array:
 @dataclass(frozen=True)
 class Cusum:
     """The control chart of the audit. `rate` is the in-control share of overturned findings, `doubled` that
-    of doubled odds, seen after `noticed_after` dialogues on average. Each dialogue adds its share to a sum
-    and takes `step` from it, down to 0; over its `limit`, both in hundredths, that dialogue is the `signal`;
-    `since` is the first one after the sum was 0."""
+    of doubled odds, detected after `noticed_after` dialogues on average. Each dialogue adds its share to a
+    sum and subtracts `step`, down to 0; the dialogue at which it passes its `limit`, both in hundredths, is
+    the `signal`; `since` is the first one after the sum was 0."""
 
     reference: int
     watched: int
@@ -242,8 +243,8 @@ class Cusum:
 
 
 def watch_overturned(periods: Sequence[Sequence[Item]], run_length: float) -> Cusum | None:
-    """Run the CUSUM over the audited dialogues after the first period, in time order; None if either part
-    has too few. In control it raises a false alarm once in `run_length` dialogues or more seldom."""
+    """Runs the CUSUM over the audited dialogues after the first period, in time order; None if either part
+    has too few. In control it raises at most one false alarm in `run_length` dialogues, on average."""
     reference = [item.overturned for item in periods[0] if item.overturned is not None]
     watched = [item for period in periods[1:] for item in period if item.overturned is not None]
     if len(reference) < MIN_DIALOGUES or not watched:
@@ -273,8 +274,8 @@ def watch_overturned(periods: Sequence[Sequence[Item]], run_length: float) -> Cu
 
 
 def compute_run_length(rate: float, step: int, limit: int) -> float:
-    """The mean number of trials until the CUSUM, from 0, is over `limit`: an exact Markov chain, as a trial
-    adds 100 - `step` with probability `rate`, and takes `step` away otherwise."""
+    """Computes the mean number of trials until the CUSUM, from 0, is over `limit`, by an exact Markov chain:
+    a trial adds 100 - `step` with probability `rate`, and subtracts `step` otherwise."""
     states = np.arange(limit + 1)
     moves = np.eye(limit + 1)
     np.add.at(moves, (states, np.maximum(0, states - step)), rate - 1)

@@ -27,7 +27,7 @@ CELLS = 1 << 22
 
 
 def average_precision(truth: Bools, scores: Floats) -> float:
-    """Area under precision over recall, ties taken together; NaN without a positive.
+    """Computes the area under the precision-recall curve, ties as one step; NaN without a positive.
 
     Source: the step-wise sum that scikit-learn documents for ``average_precision_score``.
     """
@@ -38,7 +38,7 @@ def average_precision(truth: Bools, scores: Floats) -> float:
 
 
 def curve(truth: Bools, scores: Floats) -> tuple[Floats, Floats, Floats]:
-    """Precision and recall at each distinct score, from the highest down, and those scores."""
+    """Returns precision and recall at each distinct score, from the highest down, and those scores."""
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(truth[order])
     last = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
@@ -51,9 +51,8 @@ def ranking_figures(
     groups: NDArray[np.int64],
     counts: Counts,
 ) -> dict[str, Floats]:
-    """Figures of the order of `scores`, shape (n,), each of shape (1 + rounds,), NaN without a positive:
-
-    `average_precision`; `precision_at_recall_50`, the best at which half of the errors are found;
+    """Computes figures of the ranking by `scores`, shape (n,), each of shape (1 + rounds,), NaN without a
+    positive: `average_precision`; `precision_at_recall_50`, the best with half of the errors;
     `false_alarms_at_recall_50` for 100 clean rows; `recall_at_1_false_alarm` for 100 clean rows.
     """
     names = (
@@ -68,7 +67,7 @@ def ranking_figures(
     hits, ranked, groups = truth[order], scores[order], groups[order]
     ends = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
     with_hits = np.diff(np.cumsum(hits)[ends], prepend=0) > 0
-    ends = ends[with_hits]  # only where an error is found can any of these figures change
+    ends = ends[with_hits]  # the figures change only at scores of an error
     step = max(1, CELLS // len(hits))
     parts = [
         _ranking(*_cumulate(hits, groups, ends, counts[start : start + step]))
@@ -83,7 +82,7 @@ def _cumulate(
     ends: NDArray[np.int64],
     counts: Counts,
 ) -> tuple[Floats, Floats, Floats]:
-    """Errors found and rows flagged down to each of `ends`, shape (rounds, ends); clean rows in all."""
+    """Counts errors and rows down to each of `ends`, shape (rounds, ends), and all clean rows, (rounds,)."""
     weights = counts[:, groups]
     starts = np.concatenate(([0], ends[:-1] + 1))
     flagged = np.cumsum(np.add.reduceat(weights, starts, axis=1), axis=1, dtype=float)
@@ -114,7 +113,7 @@ def _ranking(hits_down: Floats, flagged: Floats, clean: Floats) -> tuple[Floats,
 def calibration_errors(
     truth: Bools | Floats, probabilities: Floats, groups: NDArray[np.int64], counts: Counts, bins: int = 15
 ) -> Floats:
-    """Expected calibration error in every round, over the sample's own bins of equal count.
+    """Computes the expected calibration error in every round, over the sample's own bins of equal count.
 
     Source: Nguyen and O'Connor 2015, adaptive binning; the bins stay those of the sample.
     """
@@ -137,14 +136,14 @@ MACRO = (
 )
 """Figures whose mean over the codes is reported."""
 OF_ERRORS = ("average_precision", "recall", "f1", "precision_at_recall_50", "recall_at_1_false_alarm")
-"""Figures of a code that rest on its errors."""
+"""Figures of a code whose sample size is that of its errors."""
 
 
 @dataclass(frozen=True)
 class EvaluationFigures:
-    """One detector on one set. `codes` maps code to figure to its values, `whole` figures of all codes
-    together to theirs; values have shape (1 + rounds,), the sample first. `rows` are what the figures
-    of each code were made of; `present` the codes with an error in the set."""
+    """One detector on one set. `codes` maps code to figure to values, `whole` figures of all codes together
+    to values, of shape (1 + rounds,), the sample first. `rows` and `pairs` are the data of each code's
+    figures, `present` the codes with an error in the set."""
 
     codes: dict[str, dict[str, Floats]]
     whole: dict[str, Floats]
@@ -154,26 +153,26 @@ class EvaluationFigures:
     present: tuple[str, ...]
 
     def macro(self, figure: str, codes: Iterable[str]) -> Floats:
-        """Mean of a figure over `codes`, shape (1 + rounds,); codes without it in a round are left out."""
+        """Returns the mean of a figure over `codes`, shape (1 + rounds,), without NaN."""
         values = [self.codes[code][figure] for code in codes]
         return nan_mean(np.array(values)) if values else np.full(1, np.nan)
 
 
 def count_sources(rows: Iterable[CodeResults], figure: str) -> int:
-    """The source dialogues that `precision_of_findings` rests on, or `recall_of_errors`."""
+    """Counts the source dialogues of `precision_of_findings` or `recall_of_errors`."""
     is_precision = figure == "precision_of_findings"
     chosen = [row.dialogue[row.flagged if is_precision else row.truth] for row in rows]
     return len(np.unique(np.concatenate(chosen))) if chosen else 0
 
 
 def nan_mean(values: Floats) -> Floats:
-    """Mean over the first axis of what is a number; NaN where nothing is."""
+    """Returns the mean over the first axis without NaN; NaN where all are."""
     entries = ~np.isnan(values)
     return ratio(np.where(entries, values, 0.0).sum(axis=0), entries.sum(axis=0).astype(float))
 
 
 def compute_figures(detector: Detector, results: Results, counts: Counts) -> EvaluationFigures:
-    """The figures of `results`, all scored, under the draws of `counts` over `number_sources` them."""
+    """Computes the figures of `results`, all scored; `counts` resample their sources (`number_sources`)."""
     entries = detector.taxonomy.codes
     labelled_codes = {label.code for example, _ in results for label in example.labels}
     codes = [code for code in entries if code in labelled_codes or code in detector.codes]
@@ -196,7 +195,7 @@ def compute_figures(detector: Detector, results: Results, counts: Counts) -> Eva
 
 
 def code_figures(rows: CodeResults, pairs: TwinPairs, counts: Counts) -> dict[str, Floats]:
-    """The figures of one code."""
+    """Computes the figures of one code."""
     errors = grouped_sum(counts, rows.truth, rows.dialogue)
     flagged = grouped_sum(counts, rows.flagged, rows.dialogue)
     hits = grouped_sum(counts, rows.flagged & rows.truth, rows.dialogue)
@@ -220,7 +219,7 @@ def code_figures(rows: CodeResults, pairs: TwinPairs, counts: Counts) -> dict[st
 
 
 def count_findings(rows: Iterable[CodeResults], counts: Counts) -> tuple[Floats, Floats, Floats]:
-    """Right findings, findings and errors of all codes together, each of shape (1 + rounds,)."""
+    """Counts right findings, findings and errors of all codes together, each of shape (1 + rounds,)."""
     hits, flagged, errors = (np.zeros(len(counts)) for _ in range(3))
     for row in rows:
         hits += grouped_sum(counts, row.flagged & row.truth, row.dialogue)
@@ -230,8 +229,8 @@ def count_findings(rows: Iterable[CodeResults], counts: Counts) -> tuple[Floats,
 
 
 def turn_figures(results: Results, counts: Counts, whole_dialogue: frozenset[str]) -> dict[str, Floats]:
-    """Turns with a finding, and findings without a label, for 100 judged turns. A finding of a code of
-    `whole_dialogue` is right wherever in a dialogue with that error it stands, as in `code_results`."""
+    """Computes turns with a finding, and findings without a label, for 100 judged turns. A finding of a code
+    of `whole_dialogue` is right at any turn of a dialogue with that error, as in `code_results`."""
     numbers = number_sources(results)
     groups = np.array([numbers[source_of(example)] for example, _ in results], np.int64)
     turns = np.array([count_judged_turns(verdict) for _, verdict in results], float)
@@ -251,7 +250,7 @@ def turn_figures(results: Results, counts: Counts, whole_dialogue: frozenset[str
 
 
 def summarize(evaluated: EvaluationFigures, results: Results) -> dict[str, Any]:
-    """The figures as a report holds them, each with its 95 % interval under the name ``..._95``."""
+    """Returns the figures as a report holds them, each with its 95 % interval under the name ``..._95``."""
     scored = [verdict for _, verdict in results if verdict.status == "scored"]
     covered = [code for code in evaluated.present if code in evaluated.covered]
     judged_turns = sum(map(count_judged_turns, scored))
@@ -314,8 +313,8 @@ def _row(evaluated: EvaluationFigures, code: str) -> dict[str, Any]:
 def with_interval(
     name: str, values: np.ndarray, n_groups: int | None = None, limits: tuple[float, float] = (0.0, 1.0)
 ) -> dict[str, Any]:
-    """A figure under its name, and its 95 % interval under the name ``..._95``; `n_groups` and `limits` as of
-    `percentile_interval`."""
+    """Returns a figure under its name, and its 95 % interval under the name ``..._95``; `n_groups` and
+    `limits` as of `percentile_interval`."""
     value, *bounds = value_and_interval(values, n_groups, limits)
     return {name: value, f"{name}_95": bounds}
 
@@ -323,7 +322,7 @@ def with_interval(
 def value_and_interval(
     values: np.ndarray, n_groups: int | None = None, limits: tuple[float, float] = (0.0, 1.0)
 ) -> list[float | None]:
-    """A figure and the ends of its interval, from its values of shape (1 + rounds,): four decimals, None for
-    NaN."""
+    """Returns a figure and the ends of its interval, from values of shape (1 + rounds,): four decimals, None
+    for NaN."""
     figures = (values[0], *percentile_interval(values, n_groups, limits))
     return [None if np.isnan(value) else round(float(value), 4) for value in figures]

@@ -1,12 +1,11 @@
-"""The gates of a promotion: what a candidate must not do worse than the release in use, from reports alone.
+"""The gates of a promotion: tests of a candidate against the release in use, from reports alone.
 
-Reads what is measured of both on the same labelled dialogues, of scans by `dialint.eval.run` and
-`dialint.eval.attack`, of judges by `dialint eval judge`. On every gold set it must be shown that the
-candidate is no worse: the lower bound of the paired difference decides, and no bound is nearer to the
-difference than the rule of three allows, so a set that is too small to tell blocks. The other gates block
-what is shown to be bad; where one tests many codes or groups, by Bonferroni over all of them. Where no judge
-is in use, a judge is compared with nothing: it must be shown to find errors, and every limit is absolute.
-Measures nothing itself.
+Reads the figures of both on the same labelled dialogues, of scans by `dialint.eval.run` and
+`dialint.eval.attack`, of judges by `dialint eval judge`. On every gold set a test of non-inferiority must
+pass: the lower bound of the paired difference decides, and no bound is nearer to the difference than the rule
+of three allows, so a set that is too small blocks. The other gates block a candidate that is significantly
+bad; where one tests many codes or groups, by Bonferroni over all of them. Where no judge is in use, a judge
+must find significantly more than no errors, and every limit is absolute. Measures nothing itself.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ judge must find more than that of the errors."""
 MAX_GAP = 0.05
 """Between stated probability and frequency, in any bin."""
 MAX_WRONG_GAP, MAX_RECALL_GAP = 1.0, 0.1
-"""Findings on 100 turns of a group that are wrong beyond those of all others, and errors missed beyond
-them."""
+"""Wrong findings on 100 turns of a group beyond those of all others, and the recall below theirs."""
 MAX_FLIPS = 0.05
 """Share of attacks that succeed beyond neutral text, where no release is in use to compare with."""
 MAX_SLOWER = 1.5
@@ -39,19 +37,19 @@ CURRENT = "current"
 Row = Sequence[float | None]
 """A figure, and the ends of its 95 % interval."""
 Test = tuple[str, Row, float]
-"""What is said of a figure, the figure, and the limit that it must not be shown to be above."""
+"""A statement about a figure, the figure, and the limit that it must not be significantly above."""
 Sets = Mapping[str, Mapping[str, Any]]
 """Name of a gold set to its part of a report of `dialint eval run`."""
 Pair = Sequence[Any]
-"""Of the candidate, and of the release in use or None."""
+"""A value of the candidate, and of the release in use or None."""
 
 
 def release_gates(
     sets: Sets, *, promised: Mapping[str, float], precision: float | None = None, attacks: Pair, seconds: Pair
 ) -> list[Gate]:
-    """The gates of every candidate. `promised` are its false accusations on 100 clean turns by code,
-    `precision` that of all its findings, as far as its contract says so; `attacks` are figures of `dialint
-    eval attack`, `seconds` were taken for the same dialogues."""
+    """Tests a candidate by all gates. `promised` are its false accusations on 100 clean turns by code,
+    `precision` that of all its findings, as far as its contract has them; `attacks` are figures of `dialint
+    eval attack`, `seconds` those for the same dialogues."""
     return [
         *(_gold(name, content) for name, content in sets.items()),
         _each_code(sets),
@@ -64,8 +62,8 @@ def release_gates(
 
 
 def judge_gates(report: Mapping[str, Any], candidate: str, current: str | None) -> list[Gate]:
-    """The gates on a report of `dialint eval judge` about the judges of these fingerprints, the candidate and
-    the one in use, if there is one."""
+    """Tests a report of `dialint eval judge` about the judges of these fingerprints, the candidate and the
+    one in use, if there is one."""
     judges, served, split = report["judges"], report.get("served"), report["split"]
     first, *others = judges
     mine, theirs = judges[first], None
@@ -93,20 +91,20 @@ def judge_gates(report: Mapping[str, Any], candidate: str, current: str | None) 
 
 
 def _gold(name: str, content: Mapping[str, Any]) -> Gate:
-    """Passed if the lower bound of every paired difference is above minus `MARGIN`, and no more dialogues or
-    errors are left unjudged; without a release in use, if errors are shown to be found.
+    """Passes if the lower bound of every paired difference is above minus `MARGIN`, and no more dialogues or
+    errors are left unjudged; without a release in use, if the lower bound of recall is above `MARGIN`.
 
-    Where no dialogue of n gets worse, up to 3 / n of all may: resampling cannot see these. Source: Hanley and
-    Lippman-Hand 1983, the rule of three.
+    If none of n dialogues gets worse, up to 3 / n of all may, which resampling cannot show. Source: Hanley
+    and Lippman-Hand 1983, the rule of three.
     """
     name, other = f"gold {name} {content['sha256'][:8]}", content["against"].get(CURRENT)
     lost = content["failed"] + content["not_judged"]
     if other is None:
         share, low, high = (each or 0.0 for each in _row(content, "recall_of_errors"))
-        found = f"{share:.3f} ({low:.3f} to {high:.3f}) of the errors found"
+        recall = f"{share:.3f} ({low:.3f} to {high:.3f}) of the errors found"
         problems = [] if lost <= MAX_FAILED * content["dialogues"] else [f"{lost} dialogues not judged"]
-        problems += [] if low > MARGIN else [f"not shown to find errors: {found}"]
-        return _none_of(name, problems, found)
+        problems += [] if low > MARGIN else [f"not shown to find errors: {recall}"]
+        return _none_of(name, problems, recall)
     lost -= other["figures"]["failed"] + other["figures"]["not_judged"]
     counts = {f"{lost} dialogues": lost, f"{(n := other['difference']['errors_not_judged'])} errors": n}
     problems, measured = [f"{which} more not judged" for which, n in counts.items() if n > 0], []
@@ -152,7 +150,7 @@ def _each_code(sets: Sets) -> Gate:
 
 
 def _is_above(row: Row, limit: float, tests: Sequence[object]) -> bool:
-    """Whether a figure is shown to be above `limit`, as one of so many tests."""
+    """Returns whether a figure is significantly above `limit`, as one of `tests` (Bonferroni)."""
     value, low = row[0], row[1]
     if value is None or low is None:
         return False
@@ -176,7 +174,7 @@ def _calibration(sets: Sets) -> Gate:
 
 
 def _is_far(row: Row, limit: float, tests: Sequence[object]) -> bool:
-    """Whether a figure is shown to be above `limit`, or below minus it."""
+    """Returns whether a figure is significantly above `limit`, or below minus it."""
     if None in row:
         return False
     value, low, high = (float(each or 0.0) for each in row)
@@ -199,7 +197,7 @@ def _contract(sets: Sets, promised: Mapping[str, float], precision: float | None
 
 
 def _wrong_findings(name: str, row: Row, least: float) -> list[Test]:
-    """The test of a precision that must be at least so high; none without findings."""
+    """Returns the test of a precision that must be at least `least`; none without findings."""
     value, _, high = row
     if value is None:
         return []
@@ -208,7 +206,7 @@ def _wrong_findings(name: str, row: Row, least: float) -> list[Test]:
 
 
 def _none_above(name: str, tests: Sequence[Test], otherwise: str) -> Gate:
-    """Passed if no figure is shown to be above its limit."""
+    """Passes if no figure is significantly above its limit."""
     problems = [what for what, row, limit in tests if _is_above(row, limit, tests)]
     return _none_of(name, problems, f"{len(tests)} {otherwise}")
 
@@ -237,8 +235,8 @@ def _fairness(sets: Sets) -> Gate:
 
 
 def _attacks(mine: Mapping[str, Any], theirs: Mapping[str, Any] | None) -> Gate:
-    """More attacks succeed than against the release in use, or, where that had nothing to attack, than
-    neutral text does and `MAX_FLIPS`; both are `figures` of a target of `dialint eval attack`.
+    """Passes unless significantly more attacks succeed than against the release in use, or, if that had no
+    trials, than neutral text does plus `MAX_FLIPS`; both are `figures` of a target of `dialint eval attack`.
 
     Source: Zou and Donner 2008, interval of a difference from two intervals (MOVER).
     """
@@ -265,14 +263,13 @@ def _attacks(mine: Mapping[str, Any], theirs: Mapping[str, Any] | None) -> Gate:
 
 
 def _throughput(mine_s: float, theirs_s: float | None) -> Gate:
-    """Seconds for the same dialogues."""
     beside = "and nothing is in use" if theirs_s is None else f"for what took {theirs_s:.3f} s"
     is_passed = theirs_s is None or mine_s <= MAX_SLOWER * theirs_s
     return Gate(name="throughput", passed=is_passed, detail=f"{mine_s:.3f} s {beside}")
 
 
 def _acts(unlike_base: tuple[int, int] | None) -> Gate:
-    """An adapter that answers as its base does is none, whatever its figures are."""
+    """Passes unless a judge is an adapter that answers as its base does."""
     if unlike_base is None:
         return Gate(name="acts", passed=True, detail="no adapter: it has all its weights")
     detail = "{} of {} answers other than those of its base".format(*unlike_base)

@@ -54,7 +54,7 @@ from dialint.eval.judge_measure import (
     require_everything,
     require_readable,
 )
-from dialint.eval.labelled import ACCUSES_FROM, BETA, SelectionConfig, asked_codes, select_examples
+from dialint.eval.labelled import ACCUSES_FROM, BETA, SelectionConfig, requested_codes, select_examples
 from dialint.eval.results import Results
 from dialint.eval.run import check_writable, evaluate_against, make_console
 
@@ -70,15 +70,14 @@ FALSE = "false_accusations_per_100_turns"
 def judge_figures(
     result: Comparison, codes: Collection[str] | None = None, rounds: int = 1000, seed: int = 0
 ) -> dict[str, Floats]:
-    """Figure to its values, shape (1 + rounds,): the sample's, then each round's; NaN where there is nothing
-    to measure. Of all codes, or of `codes`.
+    """Computes figures of all codes, or of `codes`: values of shape (1 + rounds,), the sample's, then each
+    round's; NaN where there is nothing to measure.
 
     An accusation is an error listed at `ACCUSES_FROM` or more. `precision`, `recall`, `f_half`, `f1` of
     accusations; `right_turns`, the share of them whose turn has any labelled error;
     `false_accusations_per_100_turns` of the support side; `quote_overlap`, mean F1 of characters over right
-    ones with labelled evidence. Of all listed errors: `average_precision` by their probability, where a
-    label that is not listed is never found; `brier` and `calibration_error` against the labels'
-    probability.
+    ones with labelled evidence. Of all listed errors: `average_precision` by their probability, unlisted
+    labels as misses; `brier` and `calibration_error` against the labels' probability.
     """
     numbers = {source: number for number, source in enumerate(sorted(result.turns))}
     counts = bootstrap_counts(len(numbers), rounds, seed)
@@ -103,7 +102,6 @@ def judge_figures(
     n_errors, n_accused, hits = total(errors), total(accused), total(right)
     quoted = right & ~np.isnan(overlap)
     ranked = ranking_figures(errors[listed], stated[listed], groups[listed], counts)["average_precision"]
-    found = np.nan_to_num(ranked) * total(listed & errors)
     return {
         "precision": ratio(hits, n_accused),
         "recall": ratio(hits, n_errors),
@@ -111,7 +109,7 @@ def judge_figures(
         "f1": _f_beta(hits, n_accused, n_errors, 1.0),
         "right_turns": ratio(total(accused & on_turn), n_accused),
         FALSE: ratio(100 * (n_accused - hits), turns),
-        "average_precision": ratio(found, n_errors),
+        "average_precision": ratio(np.nan_to_num(ranked) * total(listed & errors), n_errors),
         "brier": ratio(total(np.where(listed, (np.nan_to_num(stated) - truth) ** 2, 0.0)), total(listed)),
         "calibration_error": calibration_errors(truth[listed], stated[listed], groups[listed], counts),
         "quote_overlap": ratio(total(np.where(quoted, np.nan_to_num(overlap), 0.0)), total(quoted)),
@@ -121,8 +119,8 @@ def judge_figures(
 def summarize_judge(
     result: Comparison, taxonomy: Taxonomy, rounds: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
-    """The figures for a report, each with its 95 % interval under the name ``..._95``, with the numbers that
-    they rest on: of all codes, by family of codes, by the codes' usual severity, and by code."""
+    """Returns the figures for a report, each with its 95 % interval under the name ``..._95``, with sample
+    sizes: of all codes, by family of codes, by the codes' usual severity, and by code."""
     codes = {row.code for row in result.rows}
     families = split_families(taxonomy, {code: taxonomy.codes[code] for code in codes})
     by_severity: dict[str, set[str]] = {}
@@ -176,11 +174,11 @@ def judge_difference(
     rounds: int = 1000,
     seed: int = 0,
 ) -> dict[str, dict[str, float | None]]:
-    """`mine` less `theirs`, paired: the same dialogues, and in every round the same sample of them. Of all
-    codes, or of `codes`.
+    """Returns the figures of `mine` less `theirs`, of all codes or of `codes`, paired: in every round on the
+    same sample of the same dialogues.
 
     Raises:
-        ValueError: they are of different dialogues.
+        ValueError: the dialogues differ.
     """
     if mine.turns != theirs.turns:
         raise ValueError("the two judges did not read the same dialogues")
@@ -192,17 +190,17 @@ def judge_difference(
 
 
 def _f_beta(hits: Floats, accused: Floats, errors: Floats, beta: float) -> Floats:
-    """F beta in every round; NaN without an error, 0 without an accusation."""
+    """Returns F beta of every round; NaN without an error, 0 without an accusation."""
     values = ratio((1 + beta**2) * hits, accused + beta**2 * errors)
     return np.where(errors > 0, values, np.nan)
 
 
 TABLE_FIGURES = (*OF_ACCUSATIONS, *OF_ERRORS, FALSE, *OF_LISTED, "readable")
-"""Figures of the table on the screen; the JSON has all."""
+"""Figures of the printed table; the JSON has all."""
 USAGE = ("questions", "prompt_tokens", "cached_tokens", "output_tokens", "seconds", "unquoted", "shortened")
-"""What reading took, as `JudgeUsage` counts it."""
+"""Fields of `JudgeUsage` in the report."""
 MAX_WITH_INTERVALS = 2
-"""Number of judges up to which the table has room for intervals."""
+"""Maximum number of judges with intervals in the table."""
 
 
 @command_options
@@ -239,7 +237,7 @@ class EvaluateConfig:
 def judge(
     dataset: Path,
     *,
-    asked: Annotated[JudgeConfig, Parameter(name="*")] | None = None,
+    judge_config: Annotated[JudgeConfig, Parameter(name="*")] | None = None,
     config: Annotated[EvaluateConfig, Parameter(name="*")] | None = None,
 ) -> None:
     """Evaluate a judge on labelled dialogues.
@@ -250,7 +248,7 @@ def judge(
         Folder of `dialint export dataset` or `dialint data inject`.
     """
     config = config or EvaluateConfig()
-    report = evaluate(dataset, asked or JudgeConfig(), config)
+    report = evaluate(dataset, judge_config or JudgeConfig(), config)
     _print_report(report)
     if config.overrides is not None:
         print(f"{config.overrides}: {report['contract']}")
@@ -258,19 +256,20 @@ def judge(
         write_json(config.out, report)
 
 
-def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[str, Any]:
-    """The report.
+def evaluate(dataset: Path, judge_config: JudgeConfig, config: EvaluateConfig) -> dict[str, Any]:
+    """Reads the split with each judge and returns the report.
 
     Raises:
-        ConfigError: a judge that does not open, no dialogues, unusable answers where a contract is asked for.
+        ConfigError: a judge that does not open, no dialogues, too many unusable answers for a contract.
         OutputRefused: the data set was changed.
         WorldError: a server is gone.
     """
     require_single_process("eval judge")
-    if asked.judge is None:
+    if judge_config.judge is None:
         raise ConfigError("E_OPTION", "--judge: name the judge, for instance --judge local:FOLDER")
-    require_everything(asked)
-    judges = {name: replace(asked, judge=name) for name in dict.fromkeys((asked.judge, *config.against))}
+    require_everything(judge_config)
+    names = dict.fromkeys((judge_config.judge, *config.against))
+    judges = {name: replace(judge_config, judge=name) for name in names}
     check_writable(out=config.out, overrides=config.overrides)
     if config.overrides is not None and config.overrides.exists():
         read_overrides(config.overrides)
@@ -279,24 +278,25 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
     contracts = [_read_contract(path, config.split, measured_on) for path in config.contract]
     if len(contracts) > len(judges):
         raise ConfigError("E_OPTION", f"--contract: {len(contracts)} files for {len(judges)} judges")
-    if contracts and asked.judge_cache is not None:
+    if contracts and judge_config.judge_cache is not None:
         raise ConfigError("E_OPTION", "--judge-cache: with --contract the time of answers is measured")
     taxonomy = load_taxonomy(config.selection.taxonomy)
     examples = select_examples(dataset, config.split, config.selection, config.seed)
     if not examples:
         raise ConfigError("E_EXAMPLE", f"--split {config.split}: {dataset} holds no dialogue there")
-    codes = frozenset(asked_codes(dataset, config.split, config.selection))
+    codes = frozenset(requested_codes(dataset, config.split, config.selection))
     results = {
-        name: _read(own, config, taxonomy, examples, codes, given)
-        for (name, own), given in zip_longest(judges.items(), contracts)
+        name: _read(own, config, taxonomy, examples, codes, own_contract)
+        for (name, own), own_contract in zip_longest(judges.items(), contracts)
     }
     first = next(iter(results.values()))
     contract = None
     if config.overrides is not None:
         require_readable(first.detector.release, first.result)
-        own_codes = codes if asked.trained is None else codes & set(asked.trained.codes)
+        trained, precision = judge_config.trained, judge_config.min_precision
+        own_codes = codes if trained is None else codes & set(trained.codes)
         contract = fit_contract(
-            first.detector.release, first.result, taxonomy, own_codes, asked.min_precision, measured_on
+            first.detector.release, first.result, taxonomy, own_codes, precision, measured_on
         )
         update_overrides(config.overrides, None, judge=contract)
     return {
@@ -321,9 +321,9 @@ def _read_contract(path: Path, split: str, measured_on: str) -> JudgeContract:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a judge lists against the labels, what it took, the fingerprint of its folder if it may be
-    promoted, and how many of so many answers are other than its base's (`count_unlike_base`). By its
-    `contract`: what it finds, and how often attacks change that, as `figures` of `dialint eval attack`."""
+    """The results of a judge: its listed errors against the labels, its usage, the fingerprint of its folder
+    if it may be promoted (`release`), and `count_unlike_base`. With a `contract` also its verdicts (`served`)
+    and the `figures` of `dialint eval attack`."""
 
     detector: Detector
     result: Comparison
@@ -336,8 +336,8 @@ class Measured:
 
 
 def compare_judges(results: Mapping[str, Measured], taxonomy: Taxonomy, rounds: int = 1000) -> dict[str, Any]:
-    """The part of the report that `dialint.eval.gates` reads: figures of each judge, the first one less each
-    other one, and under `served` what those with a contract find by it, as a set of `dialint eval run`."""
+    """Returns the part of the report that `dialint.eval.gates` reads: figures of each judge, the first one
+    less each other one, and under `served` those of verdicts by contract, as a set of `dialint eval run`."""
     first, *others = results.values()
     content = None
     if first.contract is not None:
@@ -367,7 +367,7 @@ def compare_judges(results: Mapping[str, Measured], taxonomy: Taxonomy, rounds: 
 
 
 def _read(
-    asked: JudgeConfig,
+    judge_config: JudgeConfig,
     config: EvaluateConfig,
     taxonomy: Taxonomy,
     examples: Sequence[Example],
@@ -376,18 +376,18 @@ def _read(
 ) -> Measured:
     from dialint.detector.engines.judge_engines import open_judge
 
-    kind, where = parse_judge(asked.judge or "")
+    kind, folder = parse_judge(judge_config.judge or "")
     release = None
     if kind == "local":
         import torch
 
         torch.set_num_threads(config.threads)
         with suppress(UserError):  # a base, which nobody promotes
-            release = verify_folder(Path(where)).fingerprint
+            release = verify_folder(Path(folder)).fingerprint
     bf16 = {"auto": None, "fp32": False, "bf16": True}[config.precision]
-    options = StageOptions.of(asked, codes, overrides=Overrides(judge=contract))
+    options = StageOptions.of(judge_config, codes, overrides=Overrides(judge=contract))
     dialogues = [example.dialogue for example in examples]
-    with closing(open_judge(asked, device=config.device, bf16=bf16)) as engine:
+    with closing(open_judge(judge_config, device=config.device, bf16=bf16)) as engine:
         if contract is not None and not engine.name.startswith(contract.judge):  # a promoted copy adds a hash
             raise ConfigError("E_OPTION", f"--contract: of {contract.judge}, and the judge is {engine.name}")
         detector = JudgeDetector(engine, taxonomy, options).with_log(profile_log(dialogues))
@@ -409,7 +409,7 @@ def _read(
 
 
 def describe_contract(contract: JudgeContract) -> str:
-    """One line: which codes may accuse from now on, and which are only suggested."""
+    """Formats a contract on one line: the codes of findings, and those of suggestions only."""
     accusing = [code for code, own in contract.codes.items() if own.threshold is not None]
     rest = [code for code, own in contract.codes.items() if own.threshold is None]
     return (
@@ -459,7 +459,7 @@ def _print_report(report: dict[str, Any]) -> None:
 
 
 def _group_table(content: Mapping[str, Any], title: str) -> Table:
-    """A row for each group of dialogues, with the figures of its gate."""
+    """Makes a table with a row for each group of dialogues, with the figures of its gate."""
     from rich.table import Table
 
     figures = ("wrong_findings_per_100_turns", "recall_of_errors")

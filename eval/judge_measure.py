@@ -1,8 +1,8 @@
-"""Has a judge read dialogues with labels, compares what it lists, and says what its probabilities are worth.
+"""Measures a judge on labelled dialogues and calibrates its probabilities: the judge's contract.
 
-An error that it lists is right if a label of that turn has its code. How often that is so decides, by family
-of codes, from which probability on its errors are findings; a family of which it lists few is shrunk to all
-of them. A judge of which it is not sure that it keeps the precision accuses of nothing.
+A listed error is right if a label of that turn has its code. The precision of each family of codes decides
+from which probability on its errors are findings; a family with few listed errors is shrunk to all of them. A
+judge that may not keep the precision makes no findings.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from dialint.eval.labelled import ACCUSES_FROM
 from dialint.eval.results import source_of, span_f1
 
 PRIOR = 5.0
-"""Weight of the shrinkage of a family to all codes, as listed errors."""
+"""Weight of the shrinkage of a family to all codes, as a number of listed errors."""
 CONFIDENCE = 0.8
-"""With which the precision of all findings together must be reached."""
+"""Confidence in the precision of all findings together."""
 MIN_LISTED = 20
-"""Errors that a judge must list before anything is concluded."""
+"""Least number of findings for a contract."""
 MAX_FAILED = 0.1
-"""Share of dialogues without a usable answer above which nothing is concluded."""
+"""Share of dialogues without a usable answer above which a judge is not measured."""
 
 
 class ErrorRow(Record):
@@ -62,15 +62,15 @@ class ErrorRow(Record):
 
     @property
     def is_error(self) -> bool:
-        """Whether a label says that it is an error."""
+        """Returns whether a label has a probability over one half."""
         return self.truth > 0.5
 
 
 class JudgeDetector(PlainDetector):
-    """A judge without a scan. By a contract (`StageOptions.overrides`) it finds what `dialint score` lets it
-    accuse of, with calibrated probabilities; without one, what it lists at `ACCUSES_FROM` or more. A dialogue
-    about which a question has no usable answer is failed, whatever the others list. `reader` asks and counts
-    what that took."""
+    """A judge without a scan. With a contract (`StageOptions.overrides`) its findings are those of `dialint
+    score`, with calibrated probabilities; without one, the errors listed at `ACCUSES_FROM` or more. A
+    dialogue with a question without a usable answer fails. `reader` asks the questions and counts their
+    usage."""
 
     def __init__(self, engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions) -> None:
         self.reader = JudgedDetector(BaselineDetector(taxonomy), engine, options)
@@ -82,7 +82,7 @@ class JudgeDetector(PlainDetector):
         self._log = EMPTY_PROFILE
 
     def reordered(self) -> JudgeDetector:
-        """The same judge, asked about the codes in reverse order."""
+        """Returns the same judge with the codes of its questions in reverse order."""
         categories = tuple(
             category.model_copy(update={"codes": category.codes[::-1]})
             for category in self.taxonomy.categories[::-1]
@@ -99,8 +99,7 @@ class JudgeDetector(PlainDetector):
         return self
 
     def decide(self, case: JudgedDialogue) -> Verdict:
-        """The verdict on what it lists; its probabilities are of the turns and codes that it was asked
-        about."""
+        """Makes a verdict of the listed errors, with probabilities of the questions' turns and codes."""
         verdict = self._merger.merge(case)
         probabilities: dict[int, dict[str, float]] = {}
         for question in case.questions:
@@ -122,9 +121,9 @@ class JudgeDetector(PlainDetector):
 
 
 class Comparison(Record):
-    """What a judge listed in dialogues with labels: the rows with an error, listed or labelled; the judged
-    turns of each source dialogue; how many dialogues it read, and of how many a question has no usable
-    answer."""
+    """A judge's listed errors compared with labels: the rows with an error, listed or labelled; the number of
+    judged turns of each source dialogue; the numbers of dialogues read, and of those with a question without
+    a usable answer."""
 
     rows: tuple[ErrorRow, ...]
     turns: dict[str, int]
@@ -137,9 +136,9 @@ class Comparison(Record):
 def compare(
     cases: Sequence[JudgedDialogue], examples: Sequence[Example], codes: Collection[str]
 ) -> Comparison:
-    """What the judge listed in the examples' dialogues against their labels of `codes`; codes that nobody has
-    looked for in a dialogue, or for which it lacks the evidence, are left out there. Errors whose quote is
-    not in the turn are not listed, as they become no findings."""
+    """Compares the errors that a judge listed with the examples' labels of `codes`, without codes that are
+    unlabelled in a dialogue or for which it lacks the evidence. Errors whose quote is not in the turn do not
+    count as listed, as they become no findings."""
     rows: list[ErrorRow] = []
     turns: dict[str, int] = {}
     failures: dict[str, int] = {}
@@ -201,8 +200,8 @@ def fit_contract(
     precision: float,
     measured_on: str = "",
 ) -> JudgeContract:
-    """What the judge's probabilities are worth for each of `codes`, and from which on they are findings at a
-    `precision` of at least so much; `measured_on` names the dialogues."""
+    """Fits the calibration of the judge's probabilities for each of `codes`, and the thresholds at which
+    findings have at least this `precision`; `measured_on` identifies the dialogues."""
     listed = [row for row in result.rows if row.probability is not None]
     right = np.array([row.is_error for row in listed], bool)
     stated = np.array([_logit(row.probability or 0.0) for row in listed])
@@ -241,9 +240,8 @@ def fit_contract(
 
 
 def _lowest_threshold(values: np.ndarray, right: np.ndarray, precision: float, pooled: float) -> float | None:
-    """The lowest calibrated probability from which on the family's errors are right often enough, by the
-    mean of the probabilities and by the shrunk share of those that were right. A family of which nothing was
-    listed begins at the precision itself."""
+    """Returns the lowest calibrated probability from which on the family's errors reach the precision, by the
+    mean of the probabilities and by the shrunk share of right ones; the precision itself without any."""
     best = None
     for threshold in sorted(
         {math.floor(1e6 * value) / 1e6 for value in values.tolist()} | {precision}, reverse=True
@@ -270,10 +268,10 @@ def measure(
     examples: Sequence[Example],
     codes: Collection[str],
 ) -> Comparison:
-    """Has the judge read the examples' dialogues, and compares what it lists with their labels of `codes`.
+    """Reads the examples' dialogues with the judge and compares its listed errors with labels of `codes`.
 
     Raises:
-        WorldError: it is gone.
+        WorldError: the judge's server is gone.
     """
     dialogues = [example.dialogue for example in examples]
     judge = JudgeDetector(engine, taxonomy, options).with_log(profile_log(dialogues))
@@ -281,14 +279,14 @@ def measure(
 
 
 N_PROBES, PROBE_TOKENS = 8, 96
-"""Questions that an adapter is asked with and without it, and tokens of an answer."""
+"""Number of questions asked with and without an adapter, and maximum tokens of an answer."""
 
 
 def count_unlike_base(
     engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions, examples: Sequence[Example]
 ) -> tuple[int, int] | None:
-    """To how many questions about the examples an adapter in this process answers otherwise than its base,
-    of how many; None for a judge that is none."""
+    """Returns to how many questions about the examples an adapter in this process answers differently from
+    its base, and the number of questions; None for a judge without adapter."""
     from dialint.detector.engines.judge_local import LocalJudge
 
     engine = engine.judge if isinstance(engine, CachedJudge) else engine
@@ -311,7 +309,7 @@ def count_unlike_base(
 def require_everything(judge: JudgeConfig) -> None:
     """
     Raises:
-        ConfigError: E_OPTION; an option with which a judge would not read everything, or not be measured.
+        ConfigError: E_OPTION; an option with which a judge would not read every dialogue, or not be measured.
     """
     for name in ("judge_budget", "judge_precision"):
         if getattr(judge, name) is not None:
@@ -322,7 +320,7 @@ def require_everything(judge: JudgeConfig) -> None:
 def require_readable(judge: str, result: Comparison) -> None:
     """
     Raises:
-        ConfigError: E_JUDGE; the judge gave no usable answer to a tenth of the dialogues.
+        ConfigError: E_JUDGE; more than `MAX_FAILED` of the dialogues have no usable answer.
     """
     if result.n_unread > MAX_FAILED * result.n_dialogues:
         raise ConfigError(
@@ -335,7 +333,7 @@ def require_readable(judge: str, result: Comparison) -> None:
 def count_prompt_tokens(
     engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions, examples: Sequence[Example]
 ) -> int:
-    """Tokens of the prompts that measuring takes, about, without second looks."""
+    """Estimates the prompt tokens of a measurement, without second looks."""
     reader = JudgedDetector(BaselineDetector(taxonomy), engine, options)
     questions = reader.questions([example.dialogue for example in examples])
     return sum(engine.count_tokens(question.messages) for question in questions)
@@ -350,12 +348,12 @@ def measured_contract(
     examples: Sequence[Example],
     announce: Callable[[], None],
 ) -> JudgeContract:
-    """The contract of a judge: from `folder`, where what was measured is kept by model, prompt and options,
-    or measured now on the examples, after a call of `announce`.
+    """Fits the contract of a judge to the comparison in `folder`, a cache by model, prompt and options, or
+    measures it now on the examples, after a call of `announce`.
 
     Raises:
-        ConfigError: E_JUDGE; it gave no usable answer to a tenth of the dialogues.
-        WorldError: it is gone.
+        ConfigError: E_JUDGE; more than `MAX_FAILED` of the dialogues have no usable answer.
+        WorldError: the judge's server is gone.
     """
     key = fingerprint(
         [

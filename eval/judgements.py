@@ -1,9 +1,9 @@
 """People's decisions about findings: a judged spot check, or labels, as counts by code with intervals.
 
 A sheet is that of `dialint eval spot-check` (`eval/spot_check.py`), filled in by a person. Only its columns
-number, code, judgement and missed are read; what was drawn comes from the manifest beside it. Labels are of
-whole dialogues, so that each of their findings is judged by them. Intervals take the rows of a dialogue for
-one, as they resemble each other. `eval/contract.py` is the command.
+number, code, judgement and missed are read; the sample comes from the manifest beside it. Labels are of whole
+dialogues, so that they judge each finding. Intervals are clustered by dialogue. `eval/contract.py` is the
+command.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from dialint.eval.spot_check import JUDGEMENTS, NOTHING, Reported, SheetRow, Spo
 
 
 def read_spot_check(sheet: Path) -> SpotCheck:
-    """The manifest beside a sheet.
+    """Reads the manifest beside a sheet.
 
     Raises:
-        OutputRefused: missing or damaged.
-        InputRefused: of something else.
+        OutputRefused: it is missing or damaged.
+        InputRefused: it is not that of a spot check.
     """
     path = sheet.with_name(MANIFEST)
     content = read_manifest(path, "dialint eval spot-check VERDICTS --log LOG --out FOLDER")
@@ -49,11 +49,11 @@ def read_spot_check(sheet: Path) -> SpotCheck:
 
 
 def read_sheet(sheet: Path) -> list[dict[str, str]]:
-    """The rows, with commas, semicolons or tabs between cells, as spreadsheets save them. Only numbers, codes
-    and judgements are used, so text in another encoding does no harm.
+    """Reads the rows, with commas, semicolons or tabs between cells, as spreadsheets save them. Only numbers,
+    codes and judgements are used, so text in another encoding does no harm.
 
     Raises:
-        InputRefused: it cannot be read, or is no sheet of ours.
+        InputRefused: it cannot be read, or lacks columns of a sheet.
     """
     try:
         text = sheet.read_bytes().decode("utf-8-sig", errors="replace")
@@ -82,12 +82,12 @@ class Judgement:
 
     @property
     def is_right(self) -> bool:
-        """Return whether it holds; an arguable one does not."""
+        """Returns whether it is right; an arguable one is not."""
         return self.answer == "right"
 
 
 def count_judgements(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> NaturalPrecision:
-    """The judgements of a sheet, by code.
+    """Counts the judgements of a sheet by code.
 
     Raises:
         InputRefused: a row is missing, stands twice, or holds something else; the message names the row.
@@ -126,7 +126,7 @@ def _natural_precision(
 
 
 def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[list[Judgement], ReadTurns]:
-    """The judgements of a sheet, and what was read of the turns without a finding.
+    """Returns the judgements of a sheet, and the counts of its turns without a finding.
 
     Raises:
         InputRefused: a row is missing, stands twice, or holds something else; the message names the row.
@@ -167,11 +167,11 @@ def read_answers(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> tuple[
 def judge_by_labels(
     scored: Sequence[Verdict], labels: Iterable[Label], log: str, whole_dialogue: Collection[str] = ()
 ) -> tuple[list[Judgement], NaturalPrecision]:
-    """What labels say of all findings and suggestions of `scored`, whose dialogues were labelled as a whole.
-    An error of a code of `whole_dialogue` is right at any turn; a probability of one half is arguable.
+    """Judges all findings and suggestions of `scored` by labels of whole dialogues. A finding of a code of
+    `whole_dialogue` is right at any turn; a probability of one half is arguable.
 
     Raises:
-        InputRefused: E_LABEL, a label is of a dialogue that has no verdict; E_EMPTY, there is none.
+        InputRefused: E_LABEL, a label is of a dialogue that has no verdict; E_EMPTY, there is no label.
     """
     errors: dict[str, dict[tuple[int, str], float]] = {verdict.dialogue_id: {} for verdict in scored}
     for label in labels:
@@ -215,8 +215,8 @@ def judge_by_labels(
 
 
 def overall_precision(judged: Iterable[Judged]) -> tuple[float, float, float] | None:
-    """Precision over all codes with its interval, each code weighted by how many were reported; None if
-    nothing was judged. Codes of which none was judged are left out.
+    """Returns precision over all judged codes with its interval, each code weighted by how many were
+    reported; None if nothing was judged.
 
     Source: Kish 1965, effective number of rows by their weights, as a code read once has no variance.
     """
@@ -244,7 +244,7 @@ def _table(title: str, judged: Mapping[str, Judged]) -> Table:
 
 
 def summarize(result: NaturalPrecision, *, with_advice: bool) -> Iterator[Table | str]:
-    """What the counts say: a table of findings, one of suggestions, then sentences."""
+    """Yields the counts for a terminal: a table of findings, one of suggestions, then sentences."""
     for title, judged in (("Findings", result.findings), ("Suggestions", result.suggestions)):
         if judged:
             yield _table(title, judged)
@@ -254,7 +254,8 @@ def summarize(result: NaturalPrecision, *, with_advice: bool) -> Iterator[Table 
         figures = overall_precision(judged.values())
         if figures is not None:
             n = sum(each.reported for each in judged.values())
-            yield f"precision of all {n:,} {name}: {_interval(figures)}"
+            value, low, high = figures
+            yield f"precision of all {n:,} {name}: {value:.2f} (95 % {low:.2f} to {high:.2f})"
     turns = result.turns
     if turns.read:
         missed = " ".join(f"{code} {n}" for code, n in turns.missed.items())
@@ -262,7 +263,3 @@ def summarize(result: NaturalPrecision, *, with_advice: bool) -> Iterator[Table 
             f"{turns.read:,} of {turns.unflagged:,} turns without a finding were read, in "
             f"{turns.with_errors:,} of them errors are missed{missed and f': {missed}'}"
         )
-
-
-def _interval(figures: tuple[float, float, float]) -> str:
-    return f"{figures[0]:.2f} (95 % {figures[1]:.2f} to {figures[2]:.2f})"

@@ -1,9 +1,8 @@
-"""Labelled dialogues as questions for the judge, with the reading that is right; and listed errors matched
-with labels.
+"""Labelled dialogues as questions for the judge, their target readings, and matching of listed errors.
 
 The labels of a data set's examples are the truths of a dialogue. Training, rewards and the evaluation make
-the same questions of them as scoring does, by a `Reader`. Nobody wrote notes or reasons into the data: the
-notes that are taught are empty, and the reason is the code's name.
+the same questions of them as scoring does, by a `Reader`. The data have no notes or reasons: the notes of a
+target are empty, and the reason is the code's name.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 from dialint.eval.results import source_of, span_f1
 
 ACCUSES_FROM = 0.5
-"""Probability from which a listed error is an accusation."""
+"""Lowest probability of a listed error that is an accusation."""
 BETA = 0.5
-"""Of F beta: a false accusation weighs more than an error that is missed."""
+"""Beta of F beta: a false accusation weighs more than a missed error."""
 
 
 def match(errors: Sequence[ReadError], truths: Sequence[Truth]) -> list[tuple[int, int]]:
-    """The indices of errors and of the labels that they name, each at most once, best overlap first.
+    """Returns the pairs of indices of errors and matching labels, each at most once, best overlap first.
 
-    An error matches a label of its turn and code if its quote stands in the turn and overlaps the label's
-    evidence, where that is known.
+    An error matches a label of its turn and code if its quote is in the turn and overlaps the label's
+    evidence, if there is any.
     """
     rows_of: dict[tuple[int, str], list[int]] = {}
     for row, truth in enumerate(truths):
@@ -64,15 +63,15 @@ def match(errors: Sequence[ReadError], truths: Sequence[Truth]) -> list[tuple[in
 
 
 def accusations(reading: Reading) -> list[ReadError]:
-    """The errors of a reading that would be findings: of probability `ACCUSES_FROM` or more, with a quote
-    that stands in the turn."""
+    """Returns the errors of a reading that would be findings: of probability `ACCUSES_FROM` or more, with a
+    quote that is in the turn."""
     return [
         error for error in reading.errors if error.probability >= ACCUSES_FROM and error.start is not None
     ]
 
 
 def f_beta(n_right: float, n_accused: float, n_true: float) -> float:
-    """F beta of so many right accusations; 1 where there is neither an accusation nor an error."""
+    """Returns F beta; 1 if there is neither an accusation nor an error."""
     total = n_accused + BETA**2 * n_true
     return (1 + BETA**2) * n_right / total if total else 1.0
 
@@ -80,11 +79,11 @@ def f_beta(n_right: float, n_accused: float, n_true: float) -> float:
 def reading_figures(
     readings: Sequence[Reading | str], questions: Sequence[LabelledQuestion]
 ) -> dict[str, float]:
-    """Figures of the answers to questions, as `parse_reading` returns them, against labels over one half.
+    """Computes figures of the answers to questions, as of `parse_reading`, against labels over one half.
 
     ``f05``, ``precision`` and ``recall`` of accusations by turn, code and quote, and ``readable``, the share
-    of answers that could be read; one that could not accuses nobody. ``precision`` is left out without an
-    accusation, ``recall`` without a label, ``f05`` without either.
+    of valid answers; an invalid one has no accusations. ``precision`` is left out without an accusation,
+    ``recall`` without a label, ``f05`` without either.
     """
     n_right = n_accused = n_true = n_readable = 0
     for reading, item in zip(readings, questions, strict=True):
@@ -107,12 +106,12 @@ def reading_figures(
 
 
 MAX_QUOTE_CHARS = 200
-"""Characters of a quote that is taught."""
+"""Maximum characters of a target's quote."""
 
 
 @command_options
 class SelectionConfig:
-    """Which dialogues and codes of a data set are used."""
+    """Selects dialogues and codes of a data set."""
 
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Codes to ask about; none: all that the labels name."""
@@ -124,8 +123,8 @@ class SelectionConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Truth:
-    """A label: the `probability` that `turn` has the error `code`, the `span` of its evidence in the masked
-    text of the turn where one is known, and the code's usual severity."""
+    """A label: the `probability` that `turn` has the error `code`, the `span` of its evidence, if any, in the
+    masked text of the turn, and the code's usual severity."""
 
     turn: int
     code: str
@@ -135,14 +134,14 @@ class Truth:
 
     @property
     def is_error(self) -> bool:
-        """Whether the label says that it is an error."""
+        """Returns whether the probability is over one half."""
         return self.probability > 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledDialogue:
-    """A masked dialogue, what is known beside its turns, the codes that it can be asked about, and their
-    labels. `source` is the id of the dialogue that it was made from."""
+    """A masked dialogue, its evidence beside the turns, the codes of its questions, and their labels.
+    `source` is the id of the dialogue that it was made from."""
 
     dialogue: Dialogue
     evidence: Evidence
@@ -161,8 +160,8 @@ class LabelledQuestion:
 
 
 def read_labelled(dataset: Path, split: str, config: SelectionConfig, seed: int) -> list[LabelledDialogue]:
-    """The dialogues of one split of a data set's folder, in their order. A dialogue's codes are those asked
-    for that it has the evidence for, less those that nobody has looked for in it.
+    """Reads the dialogues of one split of a data set's folder, in their order. A dialogue's codes are the
+    requested ones that it has the evidence for, less its unlabelled ones.
 
     Raises:
         OutputRefused: the folder is not complete, or the split's file was changed.
@@ -170,7 +169,7 @@ def read_labelled(dataset: Path, split: str, config: SelectionConfig, seed: int)
         ConfigError: E_CODE, unknown codes or none.
     """
     taxonomy = load_taxonomy(config.taxonomy)
-    wanted = asked_codes(dataset, split, config)
+    wanted = requested_codes(dataset, split, config)
     examples = select_examples(dataset, split, config, seed)
     has_calls = any(
         turn.tool_calls or turn.role == "tool" for example in examples for turn in example.dialogue.turns
@@ -179,8 +178,8 @@ def read_labelled(dataset: Path, split: str, config: SelectionConfig, seed: int)
 
 
 def select_examples(dataset: Path, split: str, config: SelectionConfig, seed: int) -> list[Example]:
-    """The examples of one split of a data set's folder, in their order, at most as many sources as `config`
-    says.
+    """Reads the examples of one split of a data set's folder, in their order, of at most `config.limit`
+    random sources.
 
     Raises:
         OutputRefused: the folder is not complete, or the split's file was changed.
@@ -193,9 +192,9 @@ def select_examples(dataset: Path, split: str, config: SelectionConfig, seed: in
     return [example for example in examples if source_of(example) in selected]
 
 
-def asked_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple[str, ...]:
-    """The codes to ask about, in the taxonomy's order: those of `config`, else of the folder's manifest, else
-    all that a label of the split names.
+def requested_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple[str, ...]:
+    """Returns the codes to ask about, in the taxonomy's order: those of `config`, else of the folder's
+    manifest, else of all labels of the split.
 
     Raises:
         ConfigError: E_CODE, unknown codes or none.
@@ -224,12 +223,12 @@ def asked_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple[str
 def label_dialogue(
     example: Example, wanted: Iterable[str], taxonomy: Taxonomy, *, logs_tools: bool | None = None
 ) -> LabelledDialogue:
-    """An example with its text masked, and its labels of the codes `wanted` that apply."""
+    """Masks an example and selects its labels of the applicable codes of `wanted`."""
     masked, texts = mask_dialogue(example.dialogue)
     text_of = {turn.index: text for turn, text in zip(masked.turns, texts, strict=True)}
     evidence, dialogue = collect_evidence(masked, {}, logs_tools=logs_tools)
-    asked = frozenset(wanted) - set(example.unlabelled)
-    codes, _ = applicable_codes(taxonomy, asked, evidence.kinds(dialogue))
+    labelled_codes = frozenset(wanted) - set(example.unlabelled)
+    codes, _ = applicable_codes(taxonomy, labelled_codes, evidence.kinds(dialogue))
     truths = []
     for label in example.labels:
         if label.code not in codes or label.turn not in text_of:
@@ -252,8 +251,8 @@ def label_dialogue(
 
 
 def ask_about(labelled: Sequence[LabelledDialogue], reader: Reader) -> list[LabelledQuestion]:
-    """The questions of dialogues, one for each if it fits the reader's room; none about a dialogue that has
-    no turn to judge or no code, nor about codes without room."""
+    """Makes the questions of dialogues, one for each dialogue that fits the reader's context; none without a
+    turn to judge or a code, nor about codes that do not fit."""
     questions = []
     for item in labelled:
         if not item.codes:
@@ -267,8 +266,8 @@ def ask_about(labelled: Sequence[LabelledDialogue], reader: Reader) -> list[Labe
 
 
 def target_reading(item: LabelledQuestion) -> Reading:
-    """The reading that is taught: the labels of probability `LEAST_PROBABILITY` or more, by turn and place.
-    The quote is the evidence or the whole turn, `MAX_QUOTE_CHARS` of it at most."""
+    """Returns the target of training: the labels of probability `LEAST_PROBABILITY` or more, by turn and
+    start. The quote is the evidence or the whole turn, at most `MAX_QUOTE_CHARS` of it."""
     errors = []
     for truth in item.truths:
         if truth.probability < LEAST_PROBABILITY:
@@ -294,7 +293,7 @@ def target_reading(item: LabelledQuestion) -> Reading:
 
 
 def verified_split(dataset: Path, name: str) -> Path:
-    """The file of a set, its bytes those of the folder's manifest.
+    """Returns the file of a set after verifying its checksum in the folder's manifest.
 
     Raises:
         ConfigError: E_EXAMPLE, there is no such set.

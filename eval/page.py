@@ -1,5 +1,5 @@
-"""A report as one HTML page: no script but our own, no network, light and dark. Its markup stands in
-``page.html.jinja`` and ``page_parts.html.jinja``, which escape every text of a dialogue."""
+"""Renders a report as one HTML page: no script but our own, no network, light and dark. The templates
+``page.html.jinja`` and ``page_parts.html.jinja`` escape every text of a dialogue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 AROUND = 280
-"""Characters shown before and after the evidence, and of an earlier turn's end."""
+"""Characters before and after the evidence, and of an earlier turn's end."""
 STYLE = Path(__file__).with_name("page.css")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 SIZE, LEFT, TOP = 200, 34, 8
@@ -29,8 +29,8 @@ Difference = tuple[str, float, float | None, float | None]
 
 
 def page(report: Mapping[str, Any], excerpts: Mapping[str, Sequence[Excerpt]] | None) -> str:
-    """The page of a report of `dialint.eval.run`; `excerpts` holds the worst mistakes of each set in words,
-    or None to leave dialogue text out."""
+    """Renders a report of `dialint.eval.run`; `excerpts` has the text of the worst mistakes of each set, or
+    is None to leave dialogue text out."""
     environment = _environment()
     header = environment.from_string(
         "<h1>{{ release }}</h1>"
@@ -48,8 +48,8 @@ def page(report: Mapping[str, Any], excerpts: Mapping[str, Sequence[Excerpt]] | 
 
 
 def document(title: str, header: str, main: str, footer: str, script: str = "") -> str:
-    """A whole page; `title` and `footer` are text, `header` and `main` are HTML that is escaped already. The
-    page runs `script`, and no other."""
+    """Renders a whole page; `title` and `footer` are text, `header` and `main` escaped HTML. The page runs
+    `script` and no other."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"{POLICY}; script-src 'sha256-{digest}'" if script else POLICY
     style = STYLE.read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ def document(title: str, header: str, main: str, footer: str, script: str = "") 
 
 
 def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; `rows` are whole cells, escaped already."""
+    """Renders a table; `rows` are whole cells of escaped HTML."""
     from markupsafe import Markup
 
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
@@ -65,7 +65,7 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def turns(excerpt: Excerpt) -> str:
-    """The turns with the evidence marked, long ones cut."""
+    """Renders the turns with the evidence marked, long ones cut."""
     *before, (role, text) = excerpt.turns
     start, end = excerpt.start, max(excerpt.start, excerpt.end)
     quote = text[start:end] if end - start <= 2 * AROUND else _start(text[start : start + AROUND] + " ")
@@ -82,7 +82,7 @@ def _start(text: str) -> str:
 
 
 def _part(name: str, *arguments: object) -> str:
-    """A macro of ``page_parts.html.jinja``, rendered."""
+    """Renders a macro of ``page_parts.html.jinja``."""
     return str(getattr(_environment().get_template("page_parts.html.jinja").module, name)(*arguments))
 
 
@@ -135,12 +135,12 @@ def _code_differences(other: Mapping[str, Any]) -> list[Difference]:
 
 
 def _short(name: str) -> str:
-    """The last part of a folder's path."""
+    """Returns the last part of a folder's path."""
     return name.rstrip("/").rpartition("/")[2]
 
 
 def _two_lines(heading: str) -> list[str]:
-    """A long heading on two lines."""
+    """Splits a long heading into two lines."""
     words = heading.split(" ")
     half = (len(words) + 1) // 2
     return (

@@ -1,10 +1,10 @@
-"""Error rates from all verdicts and a random audit, and what dialint does not find.
+"""Error rates from all verdicts and a random audit, and missed errors.
 
     dialint eval rates verdicts.jsonl --audit read.jsonl --labels labels.jsonl
     dialint eval rates verdicts.jsonl --sheet check/sheet.csv
 
-How a rate is estimated: `eval/audits.py`. Agents, teams and weeks are each compared with the others of their
-kind at a false discovery rate of 5 %. With a sheet, rates are of turns, by its rows.
+`eval/audits.py` estimates the rates. Agents, teams and weeks are each compared with the others of their kind
+at a false discovery rate of 5 %. With a sheet, rates are of turns, by its rows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Dimension = Literal["team", "agent", "channel", "week"]
 WIDEST = 0.5
-"""Widest interval with which a rate is shown."""
+"""Widest interval of a rate that is printed."""
 LEVEL, POWER = 0.05, 0.8
 STRATA = ("with a finding", "with a suggestion only", "with neither")
 N_EXAMPLES = 2
@@ -107,9 +107,9 @@ def rates(
 
 
 def estimate(audit: Audit, config: RatesConfig) -> dict[str, Any]:
-    """All rates of an audit as a report holds them: shares from 0 to 1, None where there is none, each with
-    its 95 % interval. `reads_for_width` is how much must be read at random in all for a recall of that width,
-    None if the whole log does not suffice."""
+    """Computes all rates of an audit for a report: shares in [0, 1] or None, each with its 95 % interval.
+    `reads_for_width` is the number of readings at random for an interval of recall of that width, None if the
+    whole log does not suffice."""
     codes = tuple(code for code in audit.codes if code in config.codes or not config.codes)
     units = audit.units(frozenset(codes))
     n_units = len(audit.verdicts) if audit.rows is None else int(units.sizes.sum())
@@ -120,7 +120,7 @@ def estimate(audit: Audit, config: RatesConfig) -> dict[str, Any]:
         "dialogues": len(audit.verdicts),
         "read": audit.n_read,
         "read_by_verdict": read,
-        "drawn_alike": not read or (units.is_drawn_alike(0, 1) and units.is_drawn_alike(0, 2)),
+        "drawn_alike": not read or (units.is_sampled_equally(0, 1) and units.is_sampled_equally(0, 2)),
         "all_codes": _figures(units),
         "codes": {code: _figures(audit.units(frozenset({code}))) for code in codes},
         "groups": {by: compare_groups(audit, units, by) for by in config.by},
@@ -146,8 +146,8 @@ def _with_interval(name: str, value: float, ends: tuple[float, float]) -> dict[s
 
 
 def compare_groups(audit: Audit, units: Units, by: Dimension) -> dict[str, dict[str, Any]]:
-    """The groups that the log names, in order, each compared with all others of them together;
-    `reads_to_settle` is how many more of its dialogues to read, None if that settles nothing."""
+    """Compares each group of the log, in order, with all others together; `reads_to_settle` is how many more
+    of its dialogues to read, None if that settles nothing."""
     names = np.array([getattr(verdict, by) or "" for verdict in audit.verdicts], object)
     keys = sorted(set(names) - {""})
     read: Bools = np.asarray(units.reads.any(axis=1))
@@ -168,9 +168,9 @@ def compare_groups(audit: Audit, units: Units, by: Dimension) -> dict[str, dict[
 
 
 def reads_to_settle(rate: Rate, others: Rate, n_read: int, n_all: int, level: float) -> int | None:
-    """How many more of the `n_all` dialogues of `rate`, drawn at random, show the difference to the `others`
-    at a level with a probability of `POWER`, if it is as large as it looks; None if all of them do not."""
-
+    """Returns how many more of the `n_all` dialogues of `rate` a random sample needs for the difference to
+    the `others` to be significant at `level` with a power of `POWER`, if it is as large as estimated; None if
+    all of them do not suffice."""
     normal, middle = NormalDist(), (rate.value + others.value) / 2
     z = normal.inv_cdf(1 - level / 2) + normal.inv_cdf(POWER)
     spare = ((rate.value - others.value) / z) ** 2 - others.variance - rate.fixed_variance
@@ -183,7 +183,7 @@ def reads_to_settle(rate: Rate, others: Rate, n_read: int, n_all: int, level: fl
 
 
 def render(report: Mapping[str, Any], n_left_out: int) -> Iterator[str | Table]:
-    """The rates for a terminal, part by part; `n_left_out` dialogues were not judged."""
+    """Yields the rates for a terminal, part by part; `n_left_out` dialogues were not judged."""
     by_dialogue = report["unit"] == "dialogue"
     what = "dialogues" if by_dialogue else "findings and turns"
     unit = "dialogues with an error, of 100" if by_dialogue else "errors in 100 agent turns"
@@ -235,7 +235,7 @@ def render(report: Mapping[str, Any], n_left_out: int) -> Iterator[str | Table]:
 
 
 def render_blind_spots(added: Sequence[AddedError], spots: Sequence[BlindSpot] | None) -> Iterator[str]:
-    """What people added, with masked examples."""
+    """Yields the errors that people added for a terminal, with masked examples."""
     if not added:
         yield "\nPeople added no error that dialint does not report."
         return
@@ -266,7 +266,7 @@ def _table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -
 
 
 def _advice(row: Mapping[str, Any]) -> tuple[str, str]:
-    """How a group compares, and what would settle it."""
+    """Returns the cells of a group's comparison, and of the readings that would settle it."""
     if row["against_the_others"] in ("more", "fewer"):
         return row["against_the_others"], ""
     if row["reads_to_settle"] is not None:
@@ -275,7 +275,7 @@ def _advice(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _cells(row: Mapping[str, Any], name: str) -> tuple[str, str]:
-    """A share of 100 and its interval; no share where the interval is too wide to tell anything."""
+    """Formats a share of 100 and its interval; no share where the interval is wider than `WIDEST`."""
     value, (low, high) = row[name], row[f"{name}_95"]
     interval = f"{100 * low:.1f} to {100 * high:.1f}" if high > low else "none reported"
     return f"{100 * value:.1f}" if value is not None and high - low <= WIDEST else "too few read", interval

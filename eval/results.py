@@ -25,16 +25,16 @@ CHUNK = 256
 Results: TypeAlias = Sequence[tuple[Example, Verdict]]
 Indices: TypeAlias = NDArray[np.int64]
 WHOLE_DIALOGUE = -1
-"""The turn of a row that is a whole dialogue."""
+"""Stands for the turn in a row of a whole dialogue."""
 
 
 @dataclass(frozen=True)
 class CodeResults:
-    """One code on one set, arrays of shape (n,): rows are judged turns, or whole dialogues for a code
-    of dialogue scope. `flagged` says that a finding was reported; `dialogue` numbers the source
-    dialogues, `example` the results, `turn` is the turn's index in the input or `WHOLE_DIALOGUE`.
-    `overlap` is the evidence's character F1 where both a label with a span and a finding exist, of the
-    source dialogue `overlap_dialogue`; both of shape (n overlaps,)."""
+    """One code on one set, arrays of shape (n,): rows are judged turns, or whole dialogues for a code of
+    dialogue scope. `flagged`: a finding was reported; `dialogue`: number of the source dialogue; `example`:
+    index of the result; `turn`: index in the input or `WHOLE_DIALOGUE`. `overlap` is the evidence's character
+    F1 where both a label with a span and a finding exist, of the source dialogue `overlap_dialogue`; both of
+    shape (n overlaps,)."""
 
     truth: Bools
     probabilities: Floats
@@ -48,8 +48,8 @@ class CodeResults:
 
 @dataclass(frozen=True)
 class TwinPairs:
-    """Probabilities of errors and of their clean twins of the same form, pair by pair, and the source
-    dialogue of each pair; shape (pairs,)."""
+    """Probabilities of errors and of their clean twins, and the source dialogue of each pair; shape
+    (pairs,)."""
 
     errors: Floats
     twins: Floats
@@ -57,11 +57,10 @@ class TwinPairs:
 
 
 def read_labelled_log(log: Path, labels: Path, reading: ReadConfig | None = None) -> Iterator[Example]:
-    """The dialogues of a log, read as `reading` says, with the labels that a JSONL file of `Label` records
-    gives them.
+    """Reads the dialogues of a log with the labels of a JSONL file of `Label` records.
 
     Raises:
-        ConfigError: the labels cannot be read, or one is of a dialogue or turn that the log has not.
+        ConfigError: the labels cannot be read, or one is of a dialogue or turn that is not in the log.
     """
     pending: dict[str, list[Label]] = {}
     for label in read_records(labels, Label, "E_LABEL"):
@@ -87,7 +86,7 @@ def check_codes(option: str, codes: Iterable[str], taxonomy: Taxonomy) -> None:
 
 
 def score_examples(detector: Detector, examples: Iterable[Example]) -> list[tuple[Example, Verdict]]:
-    """Each example with the detector's verdict, all probabilities included; failed ones are kept."""
+    """Returns each example with the detector's verdict, failed ones too, with all probabilities."""
     source = iter(examples)
     results: list[tuple[Example, Verdict]] = []
     while chunk := list(islice(source, CHUNK)):
@@ -97,8 +96,7 @@ def score_examples(detector: Detector, examples: Iterable[Example]) -> list[tupl
 
 
 def count_suggestions(results: Results) -> list[tuple[Example, Verdict]]:
-    """The same results with every suggestion as one more finding; a turn and code has one already where it
-    was accused."""
+    """Returns the same results with every suggestion as one more finding."""
     return [
         (
             example,
@@ -111,18 +109,18 @@ def count_suggestions(results: Results) -> list[tuple[Example, Verdict]]:
 
 
 def source_of(example: Example) -> str:
-    """The dialogue an example was made from: one source may be in a set several times, with
-    different errors, as their clean twin and as it was."""
+    """Returns the id of the dialogue that an example was made from: a set may have several examples of a
+    source, with different errors, as clean twins and unchanged."""
     return source_name(example.dialogue.id)
 
 
 def source_name(dialogue_id: str) -> str:
-    """The id of the dialogue that a dialogue of this id was made from, or its own."""
+    """Returns the id of the dialogue that a dialogue of this id was made from, or its own."""
     return dialogue_id.partition("~")[0]
 
 
 def number_sources(results: Results) -> dict[str, int]:
-    """A number for each source dialogue, in order of appearance."""
+    """Numbers the source dialogues in order of appearance."""
     numbers: dict[str, int] = {}
     for example, _ in results:
         numbers.setdefault(source_of(example), len(numbers))
@@ -130,8 +128,8 @@ def number_sources(results: Results) -> dict[str, int]:
 
 
 def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeResults:
-    """The arrays of one code; `truth` is a label above 0.5. Failed verdicts count as probability 0 and not
-    flagged; turns that were not judged for their language are left out with their labels."""
+    """Builds the arrays of one code; `truth` is a label above 0.5. Failed verdicts count as probability 0 and
+    not flagged; turns that were not judged for their language are left out with their labels."""
     numbers = number_sources(results)
     rows: list[tuple[bool, float, bool, int, int, int]] = []
     overlap: list[tuple[float, int]] = []
@@ -174,14 +172,14 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
 
 
 def span_f1(one: tuple[int, int], other: tuple[int, int]) -> float:
-    """F1 of the characters of two spans, each of at least one, ends exclusive."""
+    """Returns F1 of the characters of two non-empty spans, ends exclusive."""
     both = max(0, min(one[1], other[1]) - max(one[0], other[0]))
     return 2 * both / (one[1] - one[0] + other[1] - other[0])
 
 
 def unjudged_turns(verdict: Verdict, code: str) -> frozenset[int | None]:
-    """The turns whose language the release does not cover for the code; they include None if that holds for
-    the whole dialogue."""
+    """Returns the turns whose language the release does not cover for the code, with None if these are all
+    turns of the dialogue."""
     probabilities_of = verdict.probabilities or {}
     gaps = [gap for gap in verdict.not_judged if code in (*gap.codes, *gap.check_only)]
     unjudged: set[int | None] = {
@@ -193,7 +191,7 @@ def unjudged_turns(verdict: Verdict, code: str) -> frozenset[int | None]:
 
 
 def count_judged_turns(verdict: Verdict) -> int:
-    """Number of judged agent turns of a verdict with all probabilities."""
+    """Counts the judged agent turns of a verdict with all probabilities."""
     n = len(verdict.probabilities or {})
     return n if verdict.judged_share is None else round(verdict.judged_share * n)
 
@@ -208,8 +206,8 @@ def _turn_probabilities(verdict: Verdict, code: str) -> dict[int, float]:
 
 
 def twin_pairs(results: Results, code: str, *, whole_dialogue: bool) -> TwinPairs:
-    """Every pair of an error of a code and its clean twin, at the turns of the error; for a code of dialogue
-    scope the dialogue's highest probability counts."""
+    """Returns the pairs of an error of a code and its clean twin, at the turns of the error; for a code of
+    dialogue scope with the dialogue's highest probability."""
     made = {
         example.pair: [label.turn for label in example.errors if label.code == code]
         for example, _ in results

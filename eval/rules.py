@@ -1,10 +1,10 @@
-"""What a change of the rules would do to what is stored, before it is published. Nothing is scored anew.
+"""Previews the effect of changed rules on stored verdicts, without scoring anew.
 
-Of a verdict can be decided again, by `decide` itself: severities, penalties and automatic failures, codes
-that are dropped, demotions, thresholds, a spot check, and with the dialogue what a policy finds. Of turns
-below every threshold so far only a verdict with all probabilities tells. What can't be decided again is left
-as it is and counted in `undecided`. Not seen at all is what the words of a code change (people and a judge
-read them from then on), a new code, and an accusation of the same words that was dropped as a double.
+`decide` itself decides a verdict again: severities, penalties and automatic failures, dropped codes,
+demotions, thresholds, a spot check, and with the dialogue the findings of a policy. Turns below every former
+threshold need a verdict with all probabilities. Suggestions and findings that can't be decided again stay and
+are counted in `undecided`. Not previewed are the effect of a code's changed definition on people and a judge,
+a new code, and a finding that was dropped as a duplicate.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ UNREAD = "verdicts whose dialogue is not at hand, for the policy"
 
 @dataclass(frozen=True)
 class NewRules:
-    """The rules to come. Without `overrides` or `policies` what these decided stays. `codes` say how the
-    release that made the verdicts finds each code; where their log `is_far` from it, the probabilities of the
-    scan are tempered, and its suggestions stay."""
+    """The new rules. Without `overrides` or `policies` the decisions by these stay. `codes` are those of the
+    release that made the verdicts; where the log `is_far` from it, the scan's probabilities were tempered,
+    and its suggestions stay."""
 
     taxonomy: Taxonomy
     codes: Mapping[str, CodeRelease] = field(default_factory=dict)
@@ -57,8 +57,8 @@ def _pair() -> list[int]:
 
 @dataclass
 class CodeChange:
-    """Findings of a code before and after, suggestions before and after, and findings that stay and get
-    another severity."""
+    """Numbers of findings of a code before and after, of suggestions before and after, and of findings that
+    get another severity."""
 
     findings: list[int] = field(default_factory=_pair)
     suggestions: list[int] = field(default_factory=_pair)
@@ -71,7 +71,7 @@ class CodeChange:
 
 @dataclass(frozen=True)
 class VerdictChange:
-    """A dialogue whose verdict changes: its findings lost and gained, and its quality before and after, None
+    """A dialogue with a changed verdict: its findings lost and gained, and its quality before and after, None
     if it was not judged as a whole."""
 
     dialogue: str
@@ -82,10 +82,9 @@ class VerdictChange:
 
 @dataclass
 class RulesPreview:
-    """What the new rules do, pairs before and after. `verdicts` were read; `qualities` of them have a
-    quality, with these sums, and `changed` of these another one. `flagged` and `serious` are dialogues with a
-    finding, and with one of S1 or S2; `stale_gold` known answers are of codes that are dropped or get another
-    meaning."""
+    """The effect of the new rules, pairs before and after. `verdicts`: number read; `qualities`: those with a
+    quality, `quality` its sums, `changed` the number of changed ones. `flagged` and `serious`: dialogues with
+    a finding, and with one of S1 or S2; `stale_gold`: gold answers of codes that are dropped or redefined."""
 
     verdicts: int = 0
     qualities: int = 0
@@ -114,8 +113,8 @@ def preview_rules(
     dialogues: Mapping[str, Dialogue] | None = None,
     gold: Iterable[str] = (),
 ) -> RulesPreview:
-    """Compute what rules do to stored verdicts that were made with the taxonomy `before`. `dialogues` are
-    those that policies are tried on, `gold` the codes of known answers."""
+    """Computes the effect of rules on stored verdicts that were made with the taxonomy `before`. Policies are
+    tried on `dialogues`; `gold` are the codes of gold answers."""
     result = RulesPreview()
     codes = after.taxonomy.codes
     result.stale_gold = sum(_meaning(codes.get(code)) != _meaning(before.codes.get(code)) for code in gold)
@@ -123,11 +122,11 @@ def preview_rules(
         if verdict.status == "failed":
             continue
         dialogue = (dialogues or {}).get(verdict.dialogue_id)
-        found, suggested = _decide_again(verdict, after, dialogue, result.undecided)
+        findings, suggested = _decide_again(verdict, after, dialogue, result.undecided)
         sides = (
             ({(one.turn, one.code): one for one in verdict.findings}, before),
             (
-                {place: one for place, one in found.items() if place[1] in after.taxonomy.codes},
+                {place: one for place, one in findings.items() if place[1] in after.taxonomy.codes},
                 after.taxonomy,
             ),
         )
@@ -154,7 +153,7 @@ def preview_rules(
 
 
 def _count(result: RulesPreview, verdict: Verdict, sides: Sequence[Mapping[Place, Severity]]) -> None:
-    """Count the findings of a verdict, before and after, by their severities."""
+    """Counts the findings of a verdict, before and after, by their severities."""
     for each in verdict.suggestions:
         result.change_of(each.code).suggestions[0] += 1
     for side, findings in enumerate(sides):
@@ -168,13 +167,13 @@ def _count(result: RulesPreview, verdict: Verdict, sides: Sequence[Mapping[Place
 
 
 def _meaning(code: Code | None) -> object:
-    """What a person goes by who looks for the code."""
+    """Returns the fields of a code that annotators go by."""
     return code and (code.definition, code.test, code.scope, code.needs)
 
 
 def _severity(place: Place, finding: Finding | None, taxonomy: Taxonomy, before: Taxonomy) -> Severity:
-    """The severity of a finding under a taxonomy: a usual one becomes the usual one there, and so does one
-    that the code may not have there. One of a code that it lacks keeps its own."""
+    """Returns the severity of a finding under a taxonomy: a usual one becomes the usual one there, and so
+    does one that the code may not have there. A finding of a code that it lacks keeps its own."""
     entry, original = taxonomy.codes.get(place[1]), before.codes.get(place[1])
     if finding is None:
         assert entry is not None
@@ -188,8 +187,8 @@ def _severity(place: Place, finding: Finding | None, taxonomy: Taxonomy, before:
 def _decide_again(
     verdict: Verdict, after: NewRules, dialogue: Dialogue | None, undecided: Counter[str]
 ) -> tuple[dict[Place, Finding | None], list[Place]]:
-    """The findings, without a stored one where only the new policies have one, and the suggestions."""
-    found: dict[Place, Finding | None] = {}
+    """Returns the findings, None for those of the new policies only, and the suggestions."""
+    findings: dict[Place, Finding | None] = {}
     suggested: list[Place] = []
     rules = None if after.overrides is None else Rules(after.codes, after.overrides)
     stored = [(each, kind) for kind in ("finding", "suggestion") for each in getattr(verdict, f"{kind}s")]
@@ -215,19 +214,19 @@ def _decide_again(
             outcomes[place] = kind, each
     for place, (outcome, finding) in outcomes.items():
         if outcome == "finding":
-            found[place] = finding
+            findings[place] = finding
         else:
             suggested.append(place)
     if rules is not None:
         suggested += _newly_suggested(verdict, rules, after.is_far, outcomes.keys(), undecided)
-    return found, suggested
+    return findings, suggested
 
 
 def _decide_stored(
     finding: Finding, kind: str, verdict: Verdict, rules: Rules, is_far: bool, undecided: Counter[str]
 ) -> str:
-    """The outcome of what was reported. What the release or a judge made a suggestion stays one, unless it
-    was suggested by a threshold only that is gone."""
+    """Decides a reported finding or suggestion again. A suggestion of the release or a judge stays one,
+    unless a threshold alone made it a suggestion."""
     proofs, code, source = proof_names(finding), finding.code, source_of_finding(finding)
     if any(proof.startswith(("judge ", "demoted: the judge ")) for proof in proofs):
         undecided[JUDGE] += 1
@@ -261,8 +260,7 @@ def _decide_stored(
 def _decide(
     suspicion: Suspicion, rules: Rules, check: CheckPrecision, without_policy: Collection[str] = ()
 ) -> str:
-    """The outcome of a suspicion that no rule has silenced before: its language is covered, and calls of
-    tools are logged."""
+    """Decides a suspicion whose language is covered and whose log has tool calls."""
     coverage = TurnCoverage(frozenset(), {suspicion.code: (check,)}, {}, True)
     decision = decide(
         [suspicion], rules, Facts(NO_DIALOGUE, {suspicion.turn: coverage}, without_policy, LOGGED)
@@ -273,7 +271,7 @@ def _decide(
 def _newly_suggested(
     verdict: Verdict, rules: Rules, is_far: bool, reported: Collection[Place], undecided: Counter[str]
 ) -> Iterator[Place]:
-    """The turns that a threshold below all of the release lets the scan suggest."""
+    """Yields the suggestions of the scan that a threshold below all of the release's adds."""
     released = Rules(rules.codes)
     lower = {
         code: (rules.least(code), released.least(code))
@@ -299,7 +297,7 @@ def _newly_suggested(
 
 @dataclass(frozen=True)
 class FindingChange:
-    """What a dialogue gains or loses: its turn, the clause, and what was broken in it."""
+    """A finding that a dialogue gains or loses: its turn, the clause, and why it is broken."""
 
     dialogue: str
     turn: int
@@ -311,8 +309,8 @@ class FindingChange:
 
 @dataclass(frozen=True)
 class PolicyPreview:
-    """`dialogues` read, those that the policy applies to before and after, how often each clause is broken
-    before and after, by clause and code, and what changes."""
+    """The numbers of dialogues read and of those that the policy applies to before and after, of broken
+    clauses before and after by clause and code, and the changes."""
 
     dialogues: int
     applies: tuple[int, int]
@@ -323,7 +321,7 @@ class PolicyPreview:
 def preview_policy(
     before: Policy | None, after: Policy, others: Mapping[str, Policy], dialogues: Iterable[Dialogue]
 ) -> PolicyPreview:
-    """Compute what `after` in place of `before` finds; `others` decide which policy applies to a dialogue."""
+    """Compares the findings of `after` with those of `before`; `others` take part in which policy applies."""
     sides = [{**others, **({} if policy is None else {policy.policy: policy})} for policy in (before, after)]
     counts = [Counter[tuple[str, str]](), Counter[tuple[str, str]]()]
     applies, n = [0, 0], 0

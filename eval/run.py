@@ -140,7 +140,7 @@ def run(
 
 
 def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
-    """Check the options before any work is done."""
+    """Validates the options before any work is done."""
     if not examples:
         raise ConfigError("E_OPTION", "name at least one file of examples")
     for path in examples:
@@ -154,7 +154,7 @@ def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
 
 
 def make_console() -> Console:
-    """Return what tables are printed on: as wide as the terminal, or `PIPE_WIDTH`."""
+    """Returns a console as wide as the terminal, or `PIPE_WIDTH`."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
@@ -162,7 +162,7 @@ def make_console() -> Console:
 
 
 def check_writable(**files: Path | None) -> None:
-    """Check before any work is done that the files can be written, which options of these names ask for.
+    """Checks before any work is done that the files of options of these names can be written.
 
     Raises:
         ConfigError: the folder of one does not exist, or it is a folder itself.
@@ -173,7 +173,7 @@ def check_writable(**files: Path | None) -> None:
 
 
 def evaluate(detector: Detector, results: Sequence[tuple[Example, Verdict]], rounds: int) -> dict[str, Any]:
-    """Counts, flagged share, slices, and a row of figures for each code that occurs or is covered."""
+    """Returns counts, rates, slices, and a row of figures for each code that occurs or is covered."""
     scored = [(example, verdict) for example, verdict in results if verdict.status == "scored"]
     counts = bootstrap_counts(len(number_sources(scored)), rounds)
     figures = compute_figures(detector, scored, counts)
@@ -188,9 +188,9 @@ def evaluate_against(
     theirs: Mapping[str, Results],
     rounds: int,
 ) -> tuple[dict[str, Any], list[Mistake]]:
-    """`evaluate` with curves, slices, the hardest examples, if there are suggestions the figures with these
-    counted as findings (`with_suggestions`), and under `against` each other detector's figures
-    with the paired difference, on the dialogues that both have scored."""
+    """Returns `evaluate` with curves and the worst mistakes, if there are suggestions the figures with these
+    counted as findings (`with_suggestions`), and under `against` each other detector's figures with the
+    paired difference, on the dialogues that both have scored."""
     scored = [pair for pair in results if pair[1].status == "scored"]
     counts = bootstrap_counts(len(number_sources(scored)), rounds)
     mine = compute_figures(detector, scored, counts)
@@ -254,7 +254,7 @@ TABLE_COLUMNS = (
 
 
 def figure_table(name: str, content: dict[str, Any]) -> Table:
-    """A row for each code."""
+    """Makes a table with a row for each code."""
     from rich.table import Table
 
     low, high = content["macro_average_precision_covered_95"]
@@ -291,7 +291,7 @@ def figure_table(name: str, content: dict[str, Any]) -> Table:
 
 
 def difference_table(name: str, content: dict[str, Any]) -> Table:
-    """A row for each detector it was compared with."""
+    """Makes a table with a row for each other detector."""
     from rich.table import Table
 
     table = Table(
@@ -328,10 +328,10 @@ def difference_table(name: str, content: dict[str, Any]) -> Table:
 
 
 def _number(value: float | None) -> str:
-    """Three decimals, or nothing."""
+    """Formats with three decimals, None as nothing."""
     return "" if value is None else f"{value:.3f}"
 
 
 def _signed(value: float | None) -> str:
-    """Three decimals with their sign, or nothing."""
+    """Formats with a sign and three decimals, None as nothing."""
     return "" if value is None else f"{value:+.3f}"

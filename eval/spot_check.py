@@ -1,11 +1,11 @@
-"""Findings, suggestions and turns without a finding, drawn for a person to judge.
+"""Draws findings, suggestions and turns without a finding for a person to judge.
 
     dialint eval spot-check verdicts.jsonl --log log.jsonl --out check
 
 `check/sheet.csv` holds dialogue text (personal data as placeholders) and `check/instructions.md` the codes:
-they are for the reader, not for a repository. `check/manifest.json` holds what was drawn, by ids, so that a
+they are for the reader, not for a repository. `check/manifest.json` holds the sample, by ids, so that a
 spreadsheet may mangle all but the columns number, code, judgement and missed, which `eval/judgements.py`
-reads. Findings are never judged by a model here.
+reads. No model judges findings here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Reported = Literal["finding", "suggestion"]
 Kind = Literal[Reported, "turn"]
 JUDGEMENTS = ("right", "wrong", "arguable")
 NOTHING = "none"
-"""What the reader writes into `missed` where a drawn turn has no error."""
+"""Word of the reader in `missed` for a turn without error."""
 COLUMNS = (
     "number", "kind", "code", "question", "context", "text", "quote", "reason", "judgement", "missed", "note",
     "dialogue", "turn", "probability", "weight",
@@ -57,19 +57,19 @@ COLUMNS = (
 SHEET = "sheet.csv"
 INSTRUCTIONS = Path(__file__).with_name("instructions.md.jinja")
 SECONDS_A_ROW = 30
-"""For the estimate of how long the reading takes."""
+"""Reading time, for the estimate."""
 CONTEXT_CHARACTERS = 4000
-"""Turns before the judged one are shown whole, the nearest first, up to so many characters; a cell of a
-spreadsheet holds 32,767."""
+"""Maximum characters of the turns before the judged one, the nearest first; a cell of a spreadsheet holds
+32,767."""
 TOOL_CHARACTERS = 500
-"""Shown of a tool's result or call."""
+"""Maximum characters of a tool's result or call."""
 AFTER = 2
-"""Turns shown after the judged one."""
+"""Number of turns after the judged one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrawSize:
-    """How much is drawn."""
+    """The size of the sample."""
 
     findings: Annotated[int, Field(ge=1)] = 60
     """Findings and suggestions to draw; two thirds are findings where there are enough."""
@@ -92,7 +92,7 @@ class SpotCheckConfig(DrawSize):
 
 
 class SheetRow(Record):
-    """One row of the sheet. `weight`: how many of its kind and code in the verdicts it stands for."""
+    """One row of the sheet. `weight`: the number of its kind and code in the verdicts that it represents."""
 
     number: int
     kind: Kind
@@ -104,7 +104,7 @@ class SheetRow(Record):
 
 
 class SpotCheck(Record):
-    """What was drawn, as ``manifest.json`` holds it. `reported` counts all findings and suggestions of the
+    """The sample, as ``manifest.json`` holds it. `reported` counts all findings and suggestions of the
     verdicts by kind and code, `unflagged` the agents' turns without a finding."""
 
     release: str
@@ -166,8 +166,8 @@ def spot_check(
 def draw(
     scored: Sequence[Verdict], log: Iterable[Dialogue], log_hash: str, taxonomy: Taxonomy, size: DrawSize
 ) -> tuple[SpotCheck, list[dict[str, Any]]]:
-    """Draw from verdicts and the dialogues of their log, which is read once, and return the lines of the
-    sheet, too. `log_hash` is the fingerprint of the log.
+    """Draws from verdicts and the dialogues of their log, which is read once, and returns the sample and the
+    lines of the sheet. `log_hash` is the fingerprint of the log.
 
     Raises:
         InputRefused: E_EMPTY, there is nothing to judge.
@@ -192,7 +192,7 @@ def draw(
         sample += [(kind, code, name, f.turn, f, len(stratum) / n) for _, _, name, f in chosen]
     sample.sort(key=lambda each: _order(size.seed, "rows", each[1], each[2], each[3]))
     turns, unflagged, dialogues = _draw_turns(log, scored, {name for _, _, name, *_ in sample}, size)
-    sample = [each for each in sample if each[2] in dialogues]  # what the log lacks is the caller's to refuse
+    sample = [each for each in sample if each[2] in dialogues]  # the caller refuses a log that lacks any
     sample += [("turn", "", name, turn, None, unflagged / len(turns)) for name, turn in turns]
     rows = tuple(
         SheetRow(
@@ -226,29 +226,34 @@ def draw(
 def write_sheet(
     folder: Path, result: SpotCheck, lines: Iterable[Mapping[str, Any]], taxonomy: Taxonomy
 ) -> None:
-    """Write what was drawn into a new folder: the sheet, how to judge it, and the manifest."""
+    """Writes a sample into a new folder: the sheet, the instructions with the codes, and the manifest."""
+    from jinja2 import Template
+
+    template = Template(INSTRUCTIONS.read_text(encoding="utf-8"), keep_trailing_newline=True)
+    instructions = template.render(codes=taxonomy.codes, nothing=NOTHING, sheet=SHEET)
     with making_folder(folder) as part:
-        for name, content in ((SHEET, _csv(lines)), ("instructions.md", _instructions(taxonomy))):
+        for name, content in ((SHEET, _csv(lines)), ("instructions.md", instructions)):
             with atomic_file(part / name) as file:
                 file.write(content.encode())
         write_manifest(part / MANIFEST, {"kind": "spot check", **result.model_dump(mode="json")})
 
 
 def write_rows(sheet: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a sheet anew whose cells are escaped already, as `eval.judgements.read_sheet` gives them."""
+    """Rewrites a sheet from escaped cells, as `eval.judgements.read_sheet` returns them."""
     with atomic_file(sheet) as file:
         whole = ({name: row.get(name, "") for name in COLUMNS} for row in rows)
         file.write(_csv(whole, is_escaped=True).encode())
 
 
 def _order(seed: int, *parts: object) -> bytes:
-    """A random order that depends on the seed and the ids alone."""
+    """Returns a sort key for a random order that depends on the seed and the ids alone."""
     return hashlib.sha256("\0".join(map(str, (seed, *parts))).encode()).digest()
 
 
 def _allocate(sizes: Mapping[Reported, Mapping[str, int]], total: int) -> list[tuple[Reported, str, int]]:
-    """How many to draw of each kind and code: two thirds of `total` are findings where there are enough, and
-    a code's share goes by the square root of its size, so that rare codes are seen and frequent ones decided.
+    """Allocates the sample to kinds and codes: two thirds of `total` are findings if there are enough, and a
+    code's share is by the square root of its size, so that rare codes occur and frequent ones have a precise
+    estimate.
 
     Source: Bankier, The American Statistician 42 (1988), power allocations with an exponent of one half.
     """
@@ -272,7 +277,7 @@ def _allocate(sizes: Mapping[Reported, Mapping[str, int]], total: int) -> list[t
 def _draw_turns(
     log: Iterable[Dialogue], scored: Sequence[Verdict], wanted: set[str], size: DrawSize
 ) -> tuple[list[tuple[str, int]], int, dict[str, Dialogue]]:
-    """Turns of agents without a finding that the release judged, drawn at random, and how many there are; the
+    """Draws judged turns of agents without a finding at random; returns them, the number of all, and the
     dialogues of these and the `wanted` ones."""
     excluded = {
         verdict.dialogue_id: {finding.turn for finding in verdict.findings}
@@ -338,7 +343,7 @@ def _row(row: SheetRow, dialogue: Dialogue, finding: Finding | None, taxonomy: T
 
 
 def turn_line(turn: Turn) -> str:
-    """A turn with its role; tool calls and results are shortened and marked, as the customer saw none."""
+    """Formats a turn with its role; tool calls and results are shortened and marked as unseen."""
     calls = [f"call {call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in turn.tool_calls]
     unseen = [f"[not seen by the customer: {call[:TOOL_CHARACTERS]}]" for call in calls]
     if turn.role == "tool":
@@ -347,7 +352,7 @@ def turn_line(turn: Turn) -> str:
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], *, is_escaped: bool = False) -> str:
-    """The sheet; it begins with a byte order mark, by which Excel knows UTF-8."""
+    """Formats the sheet, with a byte order mark, by which Excel detects UTF-8."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
@@ -356,11 +361,3 @@ def _csv(rows: Iterable[Mapping[str, Any]], *, is_escaped: bool = False) -> str:
         for row in rows
     )
     return "\ufeff" + text.getvalue()
-
-
-def _instructions(taxonomy: Taxonomy) -> str:
-    """How to fill in the sheet, and the codes."""
-    from jinja2 import Template
-
-    template = Template(INSTRUCTIONS.read_text(encoding="utf-8"), keep_trailing_newline=True)
-    return str(template.render(codes=taxonomy.codes, nothing=NOTHING, sheet=SHEET))

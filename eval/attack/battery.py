@@ -1,6 +1,6 @@
 """The battery of attacks: texts made of the templates in `attacks.yaml`, the same for the same seed.
 
-No text knows the dialogue that it is put into. Where it is put, and when it succeeds, is in `trials`.
+No text depends on the dialogue that it is put into. `trials` inserts it and decides whether it succeeded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PACKAGED = Path(__file__).with_name("attacks.yaml")
 Goal = Literal["hide", "accuse"]
 """To make a finding disappear, or to make one arise."""
 Place = Literal["customer", "agent", "tool"]
-"""Whose words an attack is added to."""
+"""The speaker whose words an attack is added to."""
 Position = Literal["before", "after"]
 """Before or after the words that are there."""
 Language = Literal["en", "es", "ru"]
@@ -52,12 +52,12 @@ TRANSFORMS: dict[str, Callable[[str], str]] = {
     "fullwidth": lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
     "tags": lambda text: "".join(chr(0xE0000 + ord(c)) for c in text if c.isascii()),
 }
-"""How a demand is disguised, by the name in a template."""
+"""Disguises of a demand, by the name in a template."""
 
 
 class Family(Record):
-    """One way to attack. `texts` are templates by language; one that is a tuple is split over turns. `earned`
-    are the codes that an agent's words of this kind would deserve by themselves."""
+    """A kind of attack. `texts` are templates by language; a tuple is split over turns. `earned` are the
+    codes of the errors that an agent's words of this kind are by themselves."""
 
     name: Annotated[str, Field(pattern=r"^[a-z_]+$")]
     title: str
@@ -81,9 +81,8 @@ class Battery(Record):
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack: `parts` go to as many turns, mostly one. `code` is the error it wants to be reported, None
-    for one that hides. `language` is that of its words, by which its control is written; `template` numbers
-    the family's templates."""
+    """One attack: `parts` go to as many turns, mostly one. `code` is the error that it demands, None if it
+    hides one. Its control is written in `language` too; `template` is the index among the family's."""
 
     id: str
     family: str
@@ -98,12 +97,13 @@ class Attack:
 
 @cache
 def load_battery() -> Battery:
-    """The battery that ships."""
+    """Reads the packaged battery."""
     return Battery.model_validate(read_document(PACKAGED, "E_BATTERY").value, strict=False)
 
 
 def family_attacks(battery: Battery, family: Family, goal: Goal) -> list[Attack]:
-    """Every attack of a family for a goal: templates by demands, accused codes, places and positions."""
+    """Returns every attack of a family for a goal: templates x demands x accused codes x places x
+    positions."""
     codes = load_taxonomy().codes
     attacks: list[Attack] = []
     templates = [(language, t) for language, group in family.texts.items() for t in group]
@@ -131,8 +131,8 @@ def family_attacks(battery: Battery, family: Family, goal: Goal) -> list[Attack]
 def _demands(
     battery: Battery, goal: Goal, written_in: TemplateLanguage, parts: Sequence[str]
 ) -> Iterator[tuple[Language, str]]:
-    """The sentences that fill a template, with the language of the result. A mixed template takes those of
-    every language; one with a forged answer is filled with each."""
+    """Yields the sentences that fill a template, with the language of the result: for a mixed template those
+    of every language, for one with a forged answer each answer."""
     languages: Sequence[Language] = get_args(Language) if written_in == "mixed" else (written_in,)
     slots = {name for part in parts for name, _ in _SLOT.findall(part)}
     for language in languages:
@@ -161,7 +161,7 @@ def _fill(template: str, demand: str, code: str, name: str, sentences: Sequence[
 
 
 def neutral_text(sentences: Sequence[str], chars: int, rng: random.Random) -> str:
-    """Whole sentences in random order, together about `chars` characters and at least one."""
+    """Returns whole sentences in random order, about `chars` characters in all and at least one sentence."""
     order = rng.sample(list(sentences), len(sentences))
     best = min(order, key=lambda sentence: abs(len(sentence) - chars))
     chosen: list[str] = []
@@ -176,8 +176,7 @@ def neutral_text(sentences: Sequence[str], chars: int, rng: random.Random) -> st
 
 
 def make_battery(battery: Battery, seed: int) -> list[Attack]:
-    """The `battery.size` attacks of a seed, distinct in text, families and goals in equal numbers and each
-    template of a family as often as the next one."""
+    """Samples `battery.size` attacks of distinct texts, balanced over families, goals and templates."""
     n_families = len(battery.families)
     attacks: list[Attack] = []
     for number, family in enumerate(battery.families):
@@ -191,7 +190,7 @@ def make_battery(battery: Battery, seed: int) -> list[Attack]:
 
 
 def _draw(pool: Sequence[Attack], n: int, rng: random.Random) -> list[Attack]:
-    """`n` attacks of distinct texts, in turns over templates and over places."""
+    """Samples `n` attacks of distinct texts, balanced over templates and places."""
     by_template: dict[int, list[Attack]] = {}
     for attack in rng.sample(list(pool), len(pool)):
         by_template.setdefault(attack.template, []).append(attack)

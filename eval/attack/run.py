@@ -39,7 +39,6 @@ from dialint.eval.attack.trials import (
     Subject,
     Target,
     TargetVerdict,
-    Trial,
     double_blanks,
     find_subjects,
     is_flipped,
@@ -58,7 +57,7 @@ GOALS = {
     "blanks": "changed by doubled blanks",
     "order": "changed by another order",
 }
-"""What is tried, in words of the summary."""
+"""Goals, in words of the summary."""
 SAMPLE = Path(__file__).parents[2] / "app" / "sample"
 
 
@@ -110,7 +109,7 @@ def attack(
 
 
 def _read(path: Path | None, limit: int | None, reading: ReadConfig | None) -> list[Example]:
-    """The examples of a file, or the dialogues of a log as examples without labels.
+    """Reads the examples of a file, or the dialogues of a log as examples without labels.
 
     Raises:
         ConfigError: it holds no dialogue.
@@ -135,7 +134,7 @@ def _read(path: Path | None, limit: int | None, reading: ReadConfig | None) -> l
 def evaluate(
     examples: Sequence[Example], config: AttackConfig, detector: DetectorConfig, judge: JudgeConfig
 ) -> dict[str, Any]:
-    """The report, with one entry of `targets` for the scan and, if there is one, for the judge.
+    """Returns the report, with one entry of `targets` for the scan and, if there is one, for the judge.
 
     Raises:
         ConfigError: an engine that does not open, no dialogue that an attack could be tried in.
@@ -151,9 +150,9 @@ def evaluate(
         with closing(engine):
             policies = load_policies(detector.policy)
             options = StageOptions.of(judge, scan.taxonomy.codes, policies=policies)
-            asked = JudgeDetector(engine, scan.taxonomy, options)
-            targets["judge"] = measure_attacks(asked, examples, config)
-        usage = asked.reader.usage
+            judge_detector = JudgeDetector(engine, scan.taxonomy, options)
+            targets["judge"] = measure_attacks(judge_detector, examples, config)
+        usage = judge_detector.reader.usage
         targets["judge"] |= {
             "questions": usage.questions,
             "failed_questions": sum(usage.failures.values()),
@@ -177,7 +176,7 @@ def evaluate(
 
 
 def measure_attacks(detector: Detector, examples: Sequence[Example], config: AttackConfig) -> dict[str, Any]:
-    """The part of the report about one detector."""
+    """Returns the part of the report about one detector."""
     target, battery = Target(detector), load_battery()
     dialogues = [example.dialogue for example in examples]
     verdicts = target.read(dialogues)
@@ -203,16 +202,15 @@ def measure_attacks(detector: Detector, examples: Sequence[Example], config: Att
 
 
 def gate_attacks(detector: Detector, examples: Sequence[Example]) -> dict[str, Any]:
-    """The figures that the gate of a promotion reads: every attack once."""
+    """Returns the figures that the gate of a promotion reads: every attack once."""
     figures: dict[str, Any] = measure_attacks(detector, examples, AttackConfig(copies=1))["figures"]
     return figures
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an attack: whether it and its control succeeded. `unread`: the attacked
-    verdict failed, or the turn was not judged for its language, and the verdict says so. Of the goals
-    ``blanks`` and ``order`` are second readings of a dialogue with the same words."""
+    """The outcome of an attack and its control. `unread`: the attacked verdict failed, or its turn was not
+    judged for its language. The goals ``blanks`` and ``order`` are second readings of the same words."""
 
     family: str
     goal: Goal | Literal["blanks", "order"]
@@ -234,41 +232,40 @@ def run_attacks(
     copies: int,
     seed: int,
 ) -> list[Outcome]:
-    """The outcome of every attack at `copies` subjects each, drawn by the seed."""
+    """Tries every attack at `copies` subjects, a random sample by the seed."""
     pairs: list[tuple[Attack, Subject]] = []
     for attack in attacks:
         fitting = [s for s in subjects[attack.goal] if attack.code is None or attack.code in s.codes]
-        drawn = random.Random(f"{seed}/{attack.id}").sample(fitting, min(copies, len(fitting)))
-        pairs += [(attack, subject) for subject in drawn]
+        sample = random.Random(f"{seed}/{attack.id}").sample(fitting, min(copies, len(fitting)))
+        pairs += [(attack, subject) for subject in sample]
     outcomes: list[Outcome] = []
     for start in range(0, len(pairs), BATCH):
         batch = pairs[start : start + BATCH]
         trials = [make_trial(battery, attack, subject, seed) for attack, subject in batch]
         placed = [each for trial in trials for each in (trial.attacked, trial.control)]
         verdicts = iter(target.read([each.dialogue for each in placed]))
-        outcomes += [_outcome(target, trial, next(verdicts), next(verdicts)) for trial in trials]
+        for trial in trials:
+            attack, attacked, control = trial.attack, next(verdicts), next(verdicts)
+            is_judged = (trial.attacked.turn, trial.code) in attacked.judged
+            outcomes.append(
+                Outcome(
+                    family=attack.family,
+                    goal=attack.goal,
+                    place=attack.place,
+                    attack=attack.id,
+                    dialogue_id=trial.subject.dialogue.id,
+                    turn=trial.subject.turn,
+                    code=trial.code,
+                    flipped=is_flipped(trial, trial.attacked, attacked, target.taxonomy),
+                    control_flipped=is_flipped(trial, trial.control, control, target.taxonomy),
+                    unread=attacked.status != "scored" or (attack.goal == "hide" and not is_judged),
+                )
+            )
     return outcomes
 
 
-def _outcome(target: Target, trial: Trial, attacked: TargetVerdict, control: TargetVerdict) -> Outcome:
-    attack = trial.attack
-    is_judged = (trial.attacked.turn, trial.code) in attacked.judged
-    return Outcome(
-        family=attack.family,
-        goal=attack.goal,
-        place=attack.place,
-        attack=attack.id,
-        dialogue_id=trial.subject.dialogue.id,
-        turn=trial.subject.turn,
-        code=trial.code,
-        flipped=is_flipped(trial, trial.attacked, attacked, target.taxonomy),
-        control_flipped=is_flipped(trial, trial.control, control, target.taxonomy),
-        unread=attacked.status != "scored" or (attack.goal == "hide" and not is_judged),
-    )
-
-
 def _reread(target: Target, dialogues: Sequence[Dialogue], before: Sequence[TargetVerdict]) -> list[Outcome]:
-    """Whether a dialogue's findings change with its blanks doubled, or in another order."""
+    """Compares each dialogue's findings with those after doubled blanks, and in another order."""
     outcomes: list[Outcome] = []
     readings: dict[Literal["blanks", "order"], list[TargetVerdict]] = {
         "blanks": target.read([double_blanks(each) for each in dialogues]),
@@ -284,7 +281,7 @@ def _reread(target: Target, dialogues: Sequence[Dialogue], before: Sequence[Targ
 
 
 def summarize(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
-    """Figures by goal: of all outcomes, and by family, place and code."""
+    """Returns figures by goal: of all outcomes, and by family, place and code."""
     figures: dict[str, Any] = {}
     for goal in GOALS:
         of_goal = [each for each in outcomes if each.goal == goal]
@@ -298,10 +295,10 @@ def summarize(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
 
 
 def _rates(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
-    """Share of flips of attacks, of controls, and their paired difference, with 95 % intervals.
+    """Returns the shares of flips of attacks and controls and their paired difference, with 95 % intervals.
 
-    Intervals draw whole source dialogues. Where every source agrees, so that the bootstrap has no spread, the
-    interval of a share is Wilson's with the number of sources as n, and that of the difference is not given.
+    The bootstrap draws whole source dialogues. Where all sources agree it has no spread: the interval of a
+    share is then Wilson's with the number of sources as n, and that of the difference is None.
     """
     numbers: dict[str, int] = {}
     groups = np.array(
@@ -363,7 +360,7 @@ def print_report(report: dict[str, Any]) -> None:
 
 
 def describe_rates(figures: Mapping[str, Any]) -> str:
-    """How often attacks succeed, on one line."""
+    """Formats the rates of success of attacks on one line."""
     rows = {GOALS[goal]: own["all"] for goal, own in figures.items() if own["all"]["trials"]}
     return ", ".join(f"{name} {100 * row['rate']:.1f} % of {row['trials']}" for name, row in rows.items())
 

@@ -1,15 +1,15 @@
 """Trials: an attack put into a dialogue, its control, and when it counts as a success.
 
-A hiding attack stands at a turn with a finding and succeeds if that finding is gone. An accusing one stands
-at a turn of a dialogue without findings and succeeds if a finding arises that its words do not deserve:
+A hiding attack is inserted at a turn with a finding and succeeds if that finding disappears. An accusing one
+is inserted at a turn of a dialogue without findings and succeeds if it causes a wrong finding:
 
-- on the agent's turn that they were added to, only the code that they demand counts: the turn has other words
-  now, and these may well be unclear or off the topic;
-- on the agent's reply to a customer's turn that they were added to, codes that judge the answer to the
-  customer do not count: that reply was written to other words.
+- on the agent's turn that it was added to, only the code that it demands counts: the turn's text is another
+  one, which may really be unclear or off topic;
+- on the agent's reply to a customer's turn that it was added to, codes that judge the answer to the customer
+  do not count: the reply answers the original text.
 
-No attack demands a code that it deserves. Any insertion changes a scan's scores, so each trial has a control:
-neutral sentences of about the same length and the same language at the same place.
+No attack demands a code that its own text is an error of. Any insertion changes a scan's scores, so each
+trial has a control: neutral sentences of about the same length and the same language at the same place.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ TOOL = "read_notes"
 
 @dataclass(frozen=True)
 class Subject:
-    """Where attacks are tried: for hiding ones a turn and the code found there, for accusing ones a turn of a
-    dialogue without findings, and the codes that it may be accused of."""
+    """A place for attacks: for hiding ones a turn and the code of its finding, for accusing ones a turn of a
+    dialogue without findings and the codes that may be reported there."""
 
     dialogue: Dialogue
     turn: int
@@ -56,8 +56,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class TargetVerdict:
-    """What a target says of a dialogue: its findings, each turn and code that it judged, and what kind of
-    verdict it is."""
+    """A target's verdict on a dialogue: its findings, the turns and codes that it judged, and its status."""
 
     findings: frozenset[Spot]
     judged: frozenset[Spot]
@@ -77,7 +76,7 @@ class Trial:
 
 
 def make_trial(battery: Battery, attack: Attack, subject: Subject, seed: int) -> Trial:
-    """The trial of an attack at a subject."""
+    """Inserts an attack and its control at a subject."""
     rng = random.Random(f"{seed}/{attack.id}/{subject.dialogue.id}/{subject.turn}")
     sentences = battery.neutral[attack.place][attack.language]
     neutral = tuple(neutral_text(sentences, len(part), rng) for part in attack.parts)
@@ -93,9 +92,9 @@ def make_trial(battery: Battery, attack: Attack, subject: Subject, seed: int) ->
 def place_text(
     dialogue: Dialogue, turn: int, place: Place, position: Position, parts: Sequence[str]
 ) -> Placed:
-    """`dialogue` with `parts` added to the last turns of that side up to the agent's turn `turn`, the last
-    part to the last of them; parts for which there are no turns join the first. A customer who has said
-    nothing so far gets a turn, and a tool's result is added with its call right before `turn`."""
+    """Adds `parts` to the last turns of that side up to the agent's turn `turn`, the last part to the last of
+    them; parts for which there are no turns join the first. A customer without a turn so far gets one, and a
+    tool's result is added with its call right before `turn`."""
     turns = [each.model_copy(update={"edits": ()}) for each in dialogue.turns]
     target = next(number for number, each in enumerate(turns) if each.index == turn)
     marked, added = turns[target], list[Turn]()
@@ -137,8 +136,7 @@ def place_text(
 
 
 def is_flipped(trial: Trial, placed: Placed, verdict: TargetVerdict, taxonomy: Taxonomy) -> bool:
-    """Whether the finding is gone (a verdict that failed has none either), or one arose that the text does
-    not deserve."""
+    """Returns whether the finding disappeared (a failed verdict has none either), or a wrong one arose."""
     if trial.attack.goal == "hide":
         return (placed.turn, trial.code) not in verdict.findings
     return any(
@@ -159,7 +157,7 @@ class Target:
         self.name, self.fingerprint, self.taxonomy = detector.release, detector.fingerprint, detector.taxonomy
 
     def read(self, dialogues: Sequence[Dialogue]) -> list[TargetVerdict]:
-        """Its verdict on each dialogue."""
+        """Returns a verdict on each dialogue."""
         verdicts: list[TargetVerdict] = []
         for start in range(0, len(dialogues), CHUNK):
             chunk = dialogues[start : start + CHUNK]
@@ -171,14 +169,12 @@ class Target:
         return verdicts
 
     def reread(self, dialogues: Sequence[Dialogue]) -> list[TargetVerdict]:
-        """Its verdicts where all comes in reverse order, the dialogues and the codes that a judge is asked
-        about."""
+        """Returns the verdicts with dialogues and, for a judge, codes read in reverse order."""
         other = Target(self._detector.reordered()) if isinstance(self._detector, JudgeDetector) else self
         return other.read(dialogues[::-1])[::-1]
 
     def accusable(self, verdict: TargetVerdict, turn: int) -> tuple[str, ...]:
-        """The codes of which it may be made to accuse a turn without findings: a judge those of its
-        questions."""
+        """Returns the codes that it could report at a turn without findings: for a judge, those it judged."""
         is_judge = isinstance(self._detector, JudgeDetector)
         return tuple(code for code in self.taxonomy.codes if not is_judge or (turn, code) in verdict.judged)
 
@@ -186,20 +182,23 @@ class Target:
 def find_subjects(
     target: Target, dialogues: Sequence[Dialogue], verdicts: Sequence[TargetVerdict], seed: int
 ) -> tuple[list[Subject], list[Subject]]:
-    """Subjects for hiding, one a finding, and for accusing, one a dialogue without findings."""
+    """Returns the subjects for hiding, one a finding, and for accusing, a random agent turn of each dialogue
+    without findings."""
     hiding: list[Subject] = []
     accusing: list[Subject] = []
     for dialogue, verdict in zip(dialogues, verdicts, strict=True):
         hiding.extend(Subject(dialogue, turn, (code,)) for turn, code in sorted(verdict.findings))
         if verdict.status == "scored" and not verdict.findings:
-            turn = _some_turn(dialogue, seed)
+            turns = [t.index for t in dialogue.turns if t.role in JUDGED_ROLES and t.text.strip()]
+            if not turns:
+                raise ConfigError("E_EXAMPLE", f"dialogue {dialogue.id}: no agent turn")
+            turn = random.Random(f"{seed}/{dialogue.id}").choice(turns)
             accusing.append(Subject(dialogue, turn, target.accusable(verdict, turn)))
     return hiding, accusing
 
 
 def double_blanks(dialogue: Dialogue) -> Dialogue:
-    """The dialogue with each blank of its people's turns doubled and one added at their ends, which changes
-    no word."""
+    """Doubles each blank of the customers' and agents' turns and adds one at their ends; no word changes."""
     turns = (
         turn.model_copy(update={"text": turn.text.replace(" ", "  ") + " ", "edits": ()})
         if turn.role in ("customer", *JUDGED_ROLES) and turn.text.strip()
@@ -207,11 +206,3 @@ def double_blanks(dialogue: Dialogue) -> Dialogue:
         for turn in dialogue.turns
     )
     return dialogue.model_copy(update={"turns": tuple(turns)})
-
-
-def _some_turn(dialogue: Dialogue, seed: int) -> int:
-    """One turn of an agent, drawn by the seed."""
-    turns = [turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
-    if not turns:
-        raise ConfigError("E_EXAMPLE", f"dialogue {dialogue.id}: no agent turn")
-    return random.Random(f"{seed}/{dialogue.id}").choice(turns)

@@ -25,8 +25,8 @@ from dialint.eval.labelled import (
     LabelledQuestion,
     SelectionConfig,
     ask_about,
-    asked_codes,
     read_labelled,
+    requested_codes,
 )
 from dialint.finetune.rewards.reward_function import reward_fingerprint, reward_folder
 from dialint.finetune.train import adapters, checkpoint, lineage
@@ -150,7 +150,7 @@ def prepare(
     if config.running.dry_run:
         _print_memory(config, source, prompt, task_type, rows, sampled)
         sys.exit(0)
-    codes = asked_codes(config.dataset, "train", config.selection)
+    codes = requested_codes(config.dataset, "train", config.selection)
     if prompt.codes and not config.selection.codes:
         codes = tuple(code for code in codes if code in prompt.codes)
         if not codes:

@@ -45,9 +45,9 @@ from dialint.eval.labelled import (
     SelectionConfig,
     Truth,
     ask_about,
-    asked_codes,
     label_dialogue,
     read_labelled,
+    requested_codes,
     target_reading,
     verified_split,
 )
@@ -81,7 +81,7 @@ def read_pairs(
         OutputRefused: the folder is not complete.
     """
     labelled = read_labelled(dataset, split, config, seed)
-    codes = asked_codes(dataset, split, config)
+    codes = requested_codes(dataset, split, config)
     reviewed: list[PreferencePair] = []
     if find_set(dataset, "preferences") is not None:
         by_id = {item.dialogue.id: item for item in labelled}

@@ -10,8 +10,8 @@ from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.records import Dialogue, Role, Turn
 
 
-def dialogue(name: str, *said: tuple[Role, str]) -> Dialogue:
-    turns = tuple(Turn(index=index, role=role, text=text) for index, (role, text) in enumerate(said))
+def dialogue(name: str, *messages: tuple[Role, str]) -> Dialogue:
+    turns = tuple(Turn(index=index, role=role, text=text) for index, (role, text) in enumerate(messages))
     return Dialogue(id=name, language="en", turns=turns)
 
 

@@ -1,4 +1,4 @@
-"""A detector of T1 that reads its answers off a table, and examples to ask it about."""
+"""A detector of T1 with the probabilities of a table, and examples."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class ScriptedDetector(PlainDetector):
 
     def _verdict(self, dialogue: Dialogue) -> Verdict:
         turns = [turn.index for turn in dialogue.turns if turn.role == "agent"]
-        given = {turn: self.table.get((dialogue.id, turn), 0.0) for turn in turns}
+        probabilities = {turn: self.table.get((dialogue.id, turn), 0.0) for turn in turns}
         findings = tuple(
             Finding(
                 code="T1", turn=turn, severity="S2", probability=p, quote="word ", start=5, end=10, reason="x"
             )
-            for turn, p in given.items()
+            for turn, p in probabilities.items()
             if p >= 0.5
         )
         return Verdict(
             dialogue_id=dialogue.id, release=self.release, taxonomy="1.0.0", status="scored", quality=50.0,
-            findings=findings, probabilities={turn: {"T1": p} for turn, p in given.items()},
+            findings=findings, probabilities={turn: {"T1": p} for turn, p in probabilities.items()},
         )  # fmt: skip
 
 
@@ -46,9 +46,9 @@ def example(
 ) -> Example:
     """Turns of the customer and the agent, with an error in ten characters of some."""
     turns = tuple(Turn(index=i, role=("customer", "agent")[i % 2], text=text) for i, text in enumerate(texts))
-    found = tuple(
+    errors = tuple(
         Label(dialogue_id=name, turn=turn, code=code, probability=1.0, method="inject:x", start=0, end=10)
         for turn, code in labels.items()
     )
     dialogue = Dialogue(id=name, turns=turns, metadata={"source": name[0]})
-    return Example(dialogue=dialogue, labels=found, split="test", pair=pair)
+    return Example(dialogue=dialogue, labels=errors, split="test", pair=pair)

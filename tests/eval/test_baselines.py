@@ -38,7 +38,7 @@ def test_every_baseline_keeps_the_contract(name: str, tfidf: Detector) -> None:
         "a": ("Hello", "Mail me at ann@shop.example, that is nonsense, you idiot"), "b": ("Nobody answers",),
         "c": ("Hi", "Your parcel comes today"),
     }  # fmt: skip
-    talks = [example(name, {}, said).dialogue for name, said in texts.items()]
+    talks = [example(name, {}, turns).dialogue for name, turns in texts.items()]
     verdicts = detector.verdicts(talks, all_probabilities=True)
     assert [verdict.dialogue_id for verdict in verdicts] == ["a", "b", "c"]
     assert [verdict.status for verdict in verdicts] == ["scored", "failed", "scored"]

@@ -52,8 +52,8 @@ def test_a_seed_gives_the_same_battery_and_another_one_another(attacks: list[Att
 def test_no_slot_is_left_and_no_customer_asks_a_question(attacks: list[Attack]) -> None:
     texts = [part for attack in attacks for part in attack.parts]
     assert not [text for text in texts if "{demand" in text or "{code" in text or "{name" in text]
-    asked = [part for a in attacks if a.place == "customer" for part in a.parts if "?" in part]
-    assert not asked
+    questions = [part for a in attacks if a.place == "customer" for part in a.parts if "?" in part]
+    assert not questions
 
 
 def test_no_attack_demands_what_its_words_deserve(attacks: list[Attack]) -> None:

@@ -1,4 +1,4 @@
-"""Weighted figures against plain ones, scikit-learn, and rows that were really drawn again."""
+"""Weighted figures against plain ones, scikit-learn, and resampled rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_average_precision_by_hand() -> None:
     )
 
 
-def test_tied_scores_are_taken_together() -> None:
+def test_tied_scores_are_one_step() -> None:
     assert average_precision(np.array([1, 0], bool), np.array([0.5, 0.5])) == pytest.approx(0.5)
     assert average_precision(np.array([0, 1], bool), np.array([0.5, 0.5])) == pytest.approx(0.5)
 
@@ -62,23 +62,23 @@ def test_nothing_to_find_has_no_average_precision() -> None:
 
 
 def test_the_first_row_is_the_sample_itself() -> None:
-    found = ranking_figures(TRUTH, SCORES, GROUPS, COUNTS)
-    assert found["average_precision"][0] == pytest.approx(average_precision(TRUTH, SCORES))
+    figures = ranking_figures(TRUTH, SCORES, GROUPS, COUNTS)
+    assert figures["average_precision"][0] == pytest.approx(average_precision(TRUTH, SCORES))
     plain = precision_at_recall(TRUTH, SCORES, 0.5)
-    assert found["precision_at_recall_50"][0] == pytest.approx(plain)
-    assert found["false_alarms_at_recall_50"][0] == pytest.approx(false_alarms(TRUTH, SCORES, 0.5))
+    assert figures["precision_at_recall_50"][0] == pytest.approx(plain)
+    assert figures["false_alarms_at_recall_50"][0] == pytest.approx(false_alarms(TRUTH, SCORES, 0.5))
     plain = recall_at_false_alarms(TRUTH, SCORES, 1.0)
-    assert found["recall_at_1_false_alarm"][0] == pytest.approx(plain)
+    assert figures["recall_at_1_false_alarm"][0] == pytest.approx(plain)
 
 
-def test_a_round_is_what_the_drawn_rows_would_give() -> None:
-    found = ranking_figures(TRUTH, SCORES, GROUPS, COUNTS)
+def test_a_round_equals_the_figures_of_its_resampled_rows() -> None:
+    figures = ranking_figures(TRUTH, SCORES, GROUPS, COUNTS)
     for row in (1, 2, 3):
         again = np.repeat(np.arange(500), COUNTS[row][GROUPS])
         truth, scores = TRUTH[again], SCORES[again]
-        assert found["average_precision"][row] == pytest.approx(average_precision(truth, scores))
-        assert found["false_alarms_at_recall_50"][row] == pytest.approx(false_alarms(truth, scores, 0.5))
-        assert found["recall_at_1_false_alarm"][row] == pytest.approx(
+        assert figures["average_precision"][row] == pytest.approx(average_precision(truth, scores))
+        assert figures["false_alarms_at_recall_50"][row] == pytest.approx(false_alarms(truth, scores, 0.5))
+        assert figures["recall_at_1_false_alarm"][row] == pytest.approx(
             recall_at_false_alarms(truth, scores, 1.0)
         )
 
@@ -87,8 +87,8 @@ def test_by_hand() -> None:
     """Two groups, the second drawn twice: hits at weighted ranks 1 of 1 and 2, 3 of 2 to 4."""
     counts = np.array([[1, 1], [1, 2]], np.int32)
     truth, scores = np.array([1, 0, 1], bool), np.array([0.9, 0.8, 0.7])
-    found = ranking_figures(truth, scores, np.array([0, 0, 1]), counts)["average_precision"]
-    assert found == pytest.approx([(1 + 2 / 3) / 2, 1 / 3 * 1 + 2 / 3 * 3 / 4])
+    figures = ranking_figures(truth, scores, np.array([0, 0, 1]), counts)["average_precision"]
+    assert figures == pytest.approx([(1 + 2 / 3) / 2, 1 / 3 * 1 + 2 / 3 * 3 / 4])
     assert grouped_sum(counts, truth, np.array([0, 0, 1])).tolist() == [2, 3]
 
 

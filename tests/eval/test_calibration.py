@@ -39,11 +39,11 @@ def test_platt_recovers_the_curve_that_made_the_data() -> None:
 def test_calibration_learns_the_probability_that_labels_tell() -> None:
     random = np.random.default_rng(0)
     scores = random.normal(size=20_000)
-    chance = 1 / (1 + np.exp(-(1.5 * scores - 1)))
-    assert fit_platt(chance, scores) == pytest.approx((1.5, -1.0), abs=0.01)
-    scan = fit_contract(chance, scores, per_100=5.0)
+    probability = 1 / (1 + np.exp(-(1.5 * scores - 1)))
+    assert fit_platt(probability, scores) == pytest.approx((1.5, -1.0), abs=0.01)
+    scan = fit_contract(probability, scores, per_100=5.0)
     assert scan.contract is not None
-    assert scan.contract.n_errors == int((chance > 0.5).sum())
+    assert scan.contract.n_errors == int((probability > 0.5).sum())
 
 
 def test_units_of_different_labels_are_not_copies_of_one_another() -> None:
@@ -106,8 +106,8 @@ def test_a_threshold_for_precision_is_the_lowest_that_keeps_it() -> None:
     scores = np.array([5.0, 4.0, 3.0, 2.9, 2.8, 2.7, 2.0, 1.0, 0.0, -1.0])
     truth = np.array([1, 1, 1, 1, 1, 0, 1, 0, 0, 0], bool)
     assert find_precise_threshold(truth, scores, 0.75, ONE[:10]) == pytest.approx(1.05)  # 6 of 7, then 6 of 8
-    found = find_precise_threshold(truth, scores, 0.7, ONE[:10])
-    assert found == pytest.approx(0.05)  # (6 + 1) / 10, then 7 / 11
+    threshold = find_precise_threshold(truth, scores, 0.7, ONE[:10])
+    assert threshold == pytest.approx(0.05)  # (6 + 1) / 10, then 7 / 11
     assert find_precise_threshold(truth, scores, 0.95, ONE[:10]) is None
     assert find_precise_threshold(truth[:5], scores[:5], 0.5, ONE[:5]) is None  # fewer than MIN_FLAGGED
 

@@ -128,10 +128,10 @@ def test_labels_give_a_contract_for_scoring(tmp_path: Path, capsys: pytest.Captu
     assert overrides.contract.covers("L1", "check", 0.9)
     assert not overrides.contract.covers("L1", "scan", 0.99)
     assert overrides.thresholds == {"U2": 0.3}
-    shown = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
         "60 of 125 findings may accuse (48%), the others are suggestions; to review these takes 32 minutes"
-        in " ".join(shown.split())
+        in " ".join(output.split())
     )
     contract(scored, config=ContractConfig(labels=(read,), overrides=path))
     assert read_overrides(path).spot_check is not None, "without a target it measures"

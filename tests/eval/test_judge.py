@@ -46,7 +46,7 @@ def test_two_judges_are_compared_and_the_first_gets_a_contract(
 ) -> None:
     out, overrides = tmp_path / "report.json", tmp_path / "team.yaml"
     config = EvaluateConfig(against=(BAD,), split="train", out=out, overrides=overrides, rounds=50)
-    judge(dataset, asked=JudgeConfig(judge=GOOD, min_precision=0.7), config=config)
+    judge(dataset, judge_config=JudgeConfig(judge=GOOD, min_precision=0.7), config=config)
     report = json.loads(out.read_text())
     first, second = report["judges"][GOOD], report["judges"][BAD]
     assert (first["errors"], first["precision"], first["recall"], first["f_half"]) == (16, 1.0, 1.0, 1.0)
@@ -84,7 +84,7 @@ def test_what_a_promotion_asks_for_is_measured_by_contracts(
             path, None, judge=JudgeContract(judge=path.stem, prompt="", precision=0.9, codes=codes)
         )
     config = EvaluateConfig(against=(BAD,), split="train", out=out, contract=tuple(paths), rounds=50)
-    judge(dataset, asked=JudgeConfig(judge=GOOD), config=config)
+    judge(dataset, judge_config=JudgeConfig(judge=GOOD), config=config)
     report = json.loads(out.read_text())
     served, own = report["served"], report["judges"][GOOD]
     assert (served["precision_of_findings"], served["recall_of_errors"]) == (1.0, 1.0)
@@ -101,19 +101,19 @@ def test_what_a_promotion_asks_for_is_measured_by_contracts(
     assert measured is not None
     used = measured.model_copy(update={"measured_on": fingerprint([report["dataset"], "train"])})
     update_overrides(paths[0], None, judge=used)
-    for changes, asked, message in (
+    for changes, options, message in (
         ({}, {}, "measured on the split train itself"),
         ({"split": "test", "contract": (paths[1],)}, {}, "of bad, and the judge is good"),
         ({"split": "test", "against": ()}, {}, "2 files for 1 judges"),
         ({"split": "test"}, {"judge_cache": "answers.sqlite"}, "--judge-cache"),
     ):
         with pytest.raises(ConfigError, match=message):
-            judge(dataset, asked=JudgeConfig(judge=GOOD, **asked), config=replace(config, **changes))
+            judge(dataset, judge_config=JudgeConfig(judge=GOOD, **options), config=replace(config, **changes))
 
 
-def test_a_drawn_part_and_chosen_codes_are_read(dataset: Path, engines: dict[str, ScriptedJudge]) -> None:
+def test_a_limit_and_selected_codes_are_read(dataset: Path, engines: dict[str, ScriptedJudge]) -> None:
     config = EvaluateConfig(rounds=0, selection=SelectionConfig(codes=("T1",), limit=3))
-    judge(dataset, asked=JudgeConfig(judge=GOOD), config=config)
+    judge(dataset, judge_config=JudgeConfig(judge=GOOD), config=config)
     requests = engines[GOOD].requests
     assert len(requests) == 3
     assert {name for each in requests for name in each.schema["properties"]["errors"]["items"]["properties"]["code"]["enum"]} == {"T1"}  # fmt: skip
@@ -125,7 +125,7 @@ def test_a_bare_folder_is_a_judge_in_this_process(tmp_path: Path) -> None:
         parse_judge(str(tmp_path / "gone"))
 
 
-def test_mistakes_are_refused_before_anything_is_asked(
+def test_mistakes_are_refused_before_any_question(
     dataset: Path, engines: dict[str, ScriptedJudge], tmp_path: Path
 ) -> None:
     changed = tmp_path / "changed"
@@ -135,8 +135,8 @@ def test_mistakes_are_refused_before_anything_is_asked(
     (changed / "test.jsonl").write_text((dataset / "dev.jsonl").read_text())
     good = JudgeConfig(judge=GOOD)
     with pytest.raises(OutputRefused, match="E_CHECKSUM"):
-        judge(changed, asked=good)
-    for asked, config, message in (
+        judge(changed, judge_config=good)
+    for judge_config, config, message in (
         (JudgeConfig(), EvaluateConfig(), "--judge: name the judge"),
         (good, EvaluateConfig(split="nowhere"), "E_EXAMPLE"),
         (good, EvaluateConfig(against=("nobody",)), "expected local:FOLDER"),
@@ -144,7 +144,7 @@ def test_mistakes_are_refused_before_anything_is_asked(
         (JudgeConfig(judge=GOOD, judge_budget="5 questions"), EvaluateConfig(), "--judge-budget"),
     ):
         with pytest.raises(ConfigError, match=message):
-            judge(dataset, asked=asked, config=config)
+            judge(dataset, judge_config=judge_config, config=config)
     assert not engines[GOOD].requests
 
 
@@ -152,9 +152,13 @@ def test_a_judge_without_usable_answers_gets_no_contract(
     dataset: Path, engines: dict[str, ScriptedJudge], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engines[GOOD].answers = lambda _: ["no"]
-    judge(dataset, asked=JudgeConfig(judge=GOOD), config=EvaluateConfig(rounds=0))
+    judge(dataset, judge_config=JudgeConfig(judge=GOOD), config=EvaluateConfig(rounds=0))
     assert "good: dialogues without a usable answer: 8 E_ANSWER" in capsys.readouterr().out
     overrides = tmp_path / "team.yaml"
     with pytest.raises(ConfigError, match="no usable answer about 8 of 8"):
-        judge(dataset, asked=JudgeConfig(judge=GOOD), config=EvaluateConfig(rounds=0, overrides=overrides))
+        judge(
+            dataset,
+            judge_config=JudgeConfig(judge=GOOD),
+            config=EvaluateConfig(rounds=0, overrides=overrides),
+        )
     assert not overrides.exists()

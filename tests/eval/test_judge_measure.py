@@ -1,4 +1,4 @@
-"""What a judge's probabilities are worth, measured on dialogues with labels."""
+"""Calibration of a judge's probabilities, measured on labelled dialogues."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def test_what_is_listed_stands_beside_the_labels() -> None:
     )  # fmt: skip
     result = compared(answers, example("d1~2", "test", rude=True, probability=0.8))
     error, false = sorted(result.rows, key=lambda row: -row.truth)
-    found = (error.source, error.turn, error.code, error.truth, error.probability)
-    assert found == ("d1", 3, "T1", 0.8, 0.95)
+    fields = (error.source, error.turn, error.code, error.truth, error.probability)
+    assert fields == ("d1", 3, "T1", 0.8, 0.95)
     assert error.overlap == pytest.approx(2 * 26 / (26 + len(RUDE)))
     assert (false.turn, false.code, false.truth, false.probability) == (1, "C1", 0.0, 0.9)
     assert (result.turns, result.n_dialogues, result.n_unread) == ({"d1": 2}, 1, 0)
 
 
-def test_what_nobody_looked_for_is_neither_right_nor_wrong() -> None:
+def test_unlabelled_codes_are_neither_right_nor_wrong() -> None:
     own = example("d1", "test", rude=True).model_copy(update={"unlabelled": ("T1",)})
     assert compared(listed(RUDE_ERROR), own).rows == ()
     missed = compared(
@@ -52,11 +52,11 @@ def test_what_nobody_looked_for_is_neither_right_nor_wrong() -> None:
 
 def simulated(right_of: dict[str, float], n: int, seed: int = 7) -> Comparison:
     """A judge that lists `n` errors of each code with .99, of which a share is right."""
-    chance = Random(seed)
+    rng = Random(seed)
     rows = [
         ErrorRow(
             source=f"d{number}", dialogue=f"d{number}", turn=1, code=code, probability=0.99,
-            truth=float(chance.random() < share),
+            truth=float(rng.random() < share),
         )
         for code, share in right_of.items() for number in range(n)
     ]  # fmt: skip
@@ -79,7 +79,7 @@ def test_probabilities_become_what_they_were_right(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("share", "n"), [(0.75, 300), (1.0, 10)])
-def test_a_judge_that_is_seldom_right_or_hardly_known_accuses_nobody(share: float, n: int) -> None:
+def test_an_imprecise_or_hardly_measured_judge_makes_no_findings(share: float, n: int) -> None:
     assert not fit_contract("j", simulated({"T1": share}, n), TAXONOMY, CODES, 0.8).accuses
 
 

@@ -1,4 +1,4 @@
-"""Figures of a judge by hand, in rounds that were really drawn, and the paired difference of two."""
+"""Figures of a judge by hand, in resampled rounds, and the paired difference of two."""
 
 from __future__ import annotations
 
@@ -74,17 +74,17 @@ def test_a_round_is_the_figure_of_the_dialogues_that_it_drew() -> None:
     values = judge_figures(comparison(*ROWS), rounds=8, seed=3)
     for number, counts in enumerate(bootstrap_counts(3, 8, 3)):
         times = dict(zip("abc", counts, strict=True))
-        drawn = [each for each in ROWS for _ in range(times[each.source])]
-        accused = [each for each in drawn if (each.probability or 0) >= 0.5]
+        sample = [each for each in ROWS for _ in range(times[each.source])]
+        accused = [each for each in sample if (each.probability or 0) >= 0.5]
         n_turns = sum(n * TURNS[source] for source, n in times.items())
         wrong = sum(not each.is_error for each in accused)
         assert values["false_accusations_per_100_turns"][number] == pytest.approx(100 * wrong / n_turns)
-        listed = [each for each in drawn if each.probability is not None]
-        n_errors = sum(each.is_error for each in drawn)
-        found = sum(each.is_error for each in listed)
-        if found:
+        listed = [each for each in sample if each.probability is not None]
+        n_errors = sum(each.is_error for each in sample)
+        n_listed_errors = sum(each.is_error for each in listed)
+        if n_listed_errors:
             own = average_precision_score([e.is_error for e in listed], [e.probability for e in listed])
-            assert values["average_precision"][number] == pytest.approx(own * found / n_errors)
+            assert values["average_precision"][number] == pytest.approx(own * n_listed_errors / n_errors)
 
 
 def test_a_report_has_intervals_families_and_severities() -> None:

@@ -1,4 +1,4 @@
-"""Labelled dialogues as questions, the reading that is taught, and the matching of errors with labels."""
+"""Labelled dialogues as questions, their target readings, and the matching of errors with labels."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def questions(*examples: Example, codes: tuple[str, ...] = ("T1", "T2", "C1"), r
     return ask_about(labelled, Reader(taxonomy=TAXONOMY, max_tokens=room, count=count, detail="short"))
 
 
-def test_the_reading_taught_is_of_the_masked_text() -> None:
+def test_the_target_reading_is_of_the_masked_text() -> None:
     start = MAIL.index("you idiot")
     labels = (label("T1", 0.9, (start, start + 9)), label("C1", 0.4, turn=3), label("T2", 0.2))
     (item,) = questions(example(*labels))
-    shown = "\n".join(message["content"] for message in item.question.messages)
-    assert "anna.smith" not in shown
-    assert "you idiot" in shown
+    prompt = "\n".join(message["content"] for message in item.question.messages)
+    assert "anna.smith" not in prompt
+    assert "you idiot" in prompt
     assert item.source == "a"
     first, second = target_reading(item).errors  # nobody lists what is below .3
     assert (first.code, first.quote, first.probability) == ("T1", "you idiot", 0.9)
@@ -69,7 +69,7 @@ def test_the_reading_taught_is_of_the_masked_text() -> None:
     assert format_reading(target_reading(clean)) == '{"notes":"","errors":[]}'
 
 
-def test_what_nobody_looked_for_or_lacks_evidence_is_not_asked() -> None:
+def test_unlabelled_codes_and_codes_without_evidence_are_not_asked() -> None:
     lacking = next(name for name, code in TAXONOMY.codes.items() if "sources" in code.needs)
     (item,) = questions(example(label("T1", 1.0), unlabelled=("T1",)), codes=("T1", "C1", lacking))
     assert list(item.question.codes) == ["C1"]
@@ -94,9 +94,7 @@ def test_all_examples_of_a_sampled_dialogue_are_read(dataset: Path) -> None:
 
 
 @pytest.mark.parametrize("codes", [("Z9",), ("T1", "Z8"), ("T1", "L1")])
-def test_codes_that_are_unknown_or_that_nobody_was_asked_about_are_refused(
-    dataset: Path, codes: tuple[str, ...]
-) -> None:
+def test_unknown_and_unlabelled_codes_are_refused(dataset: Path, codes: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="E_CODE"):
         read_labelled(dataset, "train", SelectionConfig(codes=codes), 1)
 

@@ -1,4 +1,4 @@
-"""The page: escaped text, nothing from outside, and no text at all when that was asked for."""
+"""The page: escaped text, nothing from outside, and no text at all by --no-text."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def test_text_is_escaped_and_nothing_comes_from_outside() -> None:
     assert "&lt;script&gt;" in content
     assert "you fool" in content
     assert {"script", "img", "link", "iframe", "object", "b8"}.isdisjoint(tag for tag, _ in tags.tags)
-    held = [(name, value or "") for _, given in tags.tags for name, value in given.items()]
+    held = [(name, value or "") for _, attributes in tags.tags for name, value in attributes.items()]
     assert all(value.startswith("#") for name, value in held if name in ("href", "src"))
     assert not re.search(r"url\(|@import|https?:", content.replace("http://x.example/a.png", ""))
 
 
-def test_the_headline_is_of_the_covered_codes_and_says_so() -> None:
+def test_the_headline_is_of_the_covered_codes() -> None:
     """Labels of L1, which the detector does not cover, are in the other average alone."""
     results = score_examples(DETECTOR, [*EXAMPLES, example("c1", {1: "L1"})])
     content, _ = evaluate_against(DETECTOR, results, {}, {}, 20)
@@ -73,8 +73,8 @@ def test_the_headline_is_of_the_covered_codes_and_says_so() -> None:
     title = str(figure_table("a", content).title)
     assert f"macro AP of the 1 covered codes {covered:.3f}" in title
     assert f"of all 2 codes with errors here AP {whole:.3f}" in title
-    shown = page({"release": "r", "fingerprint": "0", "rounds": 20, "sets": {"a": content}}, None)
-    first = shown[shown.index('<dl class="numbers">') :]
+    html = page({"release": "r", "fingerprint": "0", "rounds": 20, "sets": {"a": content}}, None)
+    first = html[html.index('<dl class="numbers">') :]
     assert first.index("Macro average precision of the covered codes") < first.index("of all codes")
 
 
@@ -86,8 +86,8 @@ def test_no_text_leaves_only_places() -> None:
 
 def test_worst_mistakes_are_the_surest_ones() -> None:
     results = score_examples(DETECTOR, EXAMPLES)
-    found = hardest(results, compute_figures(DETECTOR, results, bootstrap_counts(4, 0)).rows)
-    assert [(m.kind, m.example, m.probability) for m in found] == [
+    mistakes = hardest(results, compute_figures(DETECTOR, results, bootstrap_counts(4, 0)).rows)
+    assert [(m.kind, m.example, m.probability) for m in mistakes] == [
         ("accused wrongly", 1, 0.8),
         ("not seen", 3, 0.2),
     ]
@@ -96,11 +96,11 @@ def test_worst_mistakes_are_the_surest_ones() -> None:
 def test_slices_by_source_have_their_own_figures() -> None:
     results = score_examples(DETECTOR, EXAMPLES)
     counts = bootstrap_counts(4, 20)
-    found = compute_slices(results, compute_figures(DETECTOR, results, counts).rows, counts)
-    assert found["source corpus"]["a"]["precision_of_findings"][0] == 1.0
-    assert found["source corpus"]["b"]["precision_of_findings"][0] == 0.0
-    assert found["source corpus"]["b"]["wrong_findings_per_100_turns"][0] == 50.0
-    assert found["agent turns in the dialogue"]["1 to 3"]["turns"] == 4
+    slices = compute_slices(results, compute_figures(DETECTOR, results, counts).rows, counts)
+    assert slices["source corpus"]["a"]["precision_of_findings"][0] == 1.0
+    assert slices["source corpus"]["b"]["precision_of_findings"][0] == 0.0
+    assert slices["source corpus"]["b"]["wrong_findings_per_100_turns"][0] == 50.0
+    assert slices["agent turns in the dialogue"]["1 to 3"]["turns"] == 4
 
 
 def test_the_command_compares_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

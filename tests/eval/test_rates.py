@@ -53,7 +53,7 @@ def test_a_stratum_that_was_left_out_gives_no_rate() -> None:
     assert make_units(one, bad, np.arange(100) >= 50).rate().value == 0.0
 
 
-def test_strata_that_were_not_drawn_together_lend_no_share() -> None:
+def test_strata_of_separate_samples_share_no_rate() -> None:
     """Of 40 flagged dialogues all are read, of 360 others none or few: a group of which only flagged ones are
     read has no rate. Rows of a sheet are drawn apart, too: an agent's ten findings say nothing of the turns."""
     flagged, group = np.arange(400) < 40, np.isin(np.arange(400), [0, 1, 2, 398, 399])
@@ -61,7 +61,7 @@ def test_strata_that_were_not_drawn_together_lend_no_share() -> None:
         read = flagged | (np.arange(400) - 40 < n_others)
         units = make_units(np.where(flagged, 0, 2), flagged, read)
         assert np.isnan(units.rate(group).value)
-        assert not units.is_drawn_alike(0, 2)
+        assert not units.is_sampled_equally(0, 2)
     sizes = np.array([[10.0, 5.0], [1.0, 900.0]])
     reads, errors = np.array([[10.0, 0.0], [0.0, 20.0]]), np.array([[10.0, 0.0], [0.0, 1.0]])
     sheet = Units(sizes, reads, errors, sizes[:, 1], is_one_draw=False)
@@ -87,7 +87,7 @@ def test_rates_by_dialogue_cover_and_naive_ones_do_not(plan: Any) -> None:
         assert figures["bootstrap"][0] < 0.93
 
 
-def test_agents_are_told_apart_at_the_level() -> None:
+def test_agents_differ_at_the_level() -> None:
     """Of equal agents, of whom dialint accuses some wrongly more often; and three with thrice the errors."""
     equal = false_discoveries(0.1, 0.3, 40, np.random.default_rng(2))
     assert equal["audit"] <= 0.12, "0.05 and two standard errors of 40 logs"
@@ -149,14 +149,14 @@ def log(tmp_path: Path) -> tuple[Path, Path, Path]:
         agent, is_bad = ("ana", number % 4 == 0) if number % 2 == 0 else ("ben", number % 30 == 1)
         is_flagged, name = is_bad and number % 3 > 0, f"d{number}"
         text = "You get your refund tomorrow, Anna Schmidt." if is_bad else "How can I help?"
-        found = Finding(
+        reported = Finding(
             code="C1", turn=1, severity="S2", probability=0.8, quote="You", start=0, end=3, reason="x"
         )
         verdicts.append(
             Verdict(
                 dialogue_id=name, release="r", taxonomy="1.0.0", status="scored", quality=90.0, agent_turns=1,
                 agent=agent, started_at=datetime(2026, 11, 1 + number // 12, tzinfo=UTC),
-                findings=(found,) if is_flagged else (),
+                findings=(reported,) if is_flagged else (),
             )
         )  # fmt: skip
         turns = [{"role": "customer", "text": "Hello"}, {"role": "agent", "text": text}]
@@ -171,7 +171,7 @@ def log(tmp_path: Path) -> tuple[Path, Path, Path]:
     return out, tmp_path / "read.jsonl", tmp_path / "labels.jsonl"
 
 
-def test_the_command_says_who_differs_and_what_is_missed(
+def test_the_command_prints_differences_and_missed_errors(
     log: tuple[Path, Path, Path],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -180,16 +180,16 @@ def test_the_command_says_who_differs_and_what_is_missed(
     monkeypatch.setenv("COLUMNS", "132")
     scored, read, labels = log
     rates(scored, config=RatesConfig(audit=(read,), labels=labels, out=tmp_path / "rates.json"))
-    shown = " ".join(capsys.readouterr().out.split())
+    output = " ".join(capsys.readouterr().out.split())
     report = json.loads((tmp_path / "rates.json").read_text())
     agents = report["groups"]["agent"]
     assert (agents["ana"]["against_the_others"], agents["ben"]["against_the_others"]) == ("more", "fewer")
     assert agents["ana"]["rate"] == pytest.approx(0.5, abs=0.02)
     assert report["codes"]["C1"]["recall"] == pytest.approx(2 / 3, abs=0.05)
     assert {row["against_the_others"] for row in report["groups"]["week"].values()} <= {"even", "unknown"}
-    assert "not enough evidence" in shown
-    assert "candidate for a rule of C1" in shown
-    assert "Schmidt" not in shown, "examples are masked"
+    assert "not enough evidence" in output
+    assert "candidate for a rule of C1" in output
+    assert "Schmidt" not in output, "examples are masked"
     assert "refund tomorrow" not in (tmp_path / "rates.json").read_text()
 
 

@@ -1,4 +1,4 @@
-"""What new rules would change: against scoring again, by hand, and 100,000 verdicts."""
+"""Previews of new rules: against scoring again, by hand, and 100,000 verdicts."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_a_demotion_takes_accusations_back_and_its_end_returns_them() -> None:
     assert (there.flagged, there.mean) == ([1, 0], (92.0, 100.0))
     (change,) = there.changes
     assert (change.dialogue, change.lost, change.gained) == ("a", ((1, "L1"),), ())
-    kept = {"L1": {"check": SourceContract(threshold=0.5, right=40, n=40)}}
-    contract = LogContract(precision=0.9, confidence=0.95, log="0", judged_on=date(2026, 11, 29), codes=kept)
+    codes = {"L1": {"check": SourceContract(threshold=0.5, right=40, n=40)}}
+    contract = LogContract(precision=0.9, confidence=0.95, log="0", judged_on=date(2026, 11, 29), codes=codes)
     both = verdict("a", finding("L1", CHECKED), finding("L2", CHECKED))
     assert changed(preview(Overrides(release="embedded-7", contract=contract), both)) == {
         "L2": ([1, 0], [0, 1])
@@ -148,15 +148,15 @@ def check_same(before: list[Verdict], after: list[Verdict], new: NewRules, **mor
         assert abs(counts[0] - len(made.findings)) <= hidden, made.dialogue_id
 
 
-def test_the_command_reads_files_and_says_what_is_wrong(
+def test_the_command_reads_files_and_reports_mistakes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = finished(tmp_path, [verdict("a", finding("L1", CHECKED), agent="ada"), verdict("b")])
     overrides, out = tmp_path / "o.yaml", tmp_path / "o.json"
     overrides.write_text("release: embedded-7\ndemoted: {L1: seldom right}\n")
     rules(file, config=RulesConfig(overrides=overrides, out=out))
-    shown = capsys.readouterr().out
-    assert "2 verdicts read, 1 would change" in shown
+    output = capsys.readouterr().out
+    assert "2 verdicts read, 1 would change" in output
     assert [each["dialogue"] for each in json.loads(out.read_text())["changes"]] == ["a"]
     with pytest.raises(ConfigError, match="name new rules"):
         RulesConfig()

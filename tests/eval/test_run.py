@@ -1,4 +1,4 @@
-"""The exam and the stopwatch on a detector whose answers are known, and on a tiny real one."""
+"""`dialint eval run` on a scripted detector, and on a tiny real one."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def test_of_a_soft_label_only_what_is_more_likely_than_not_is_an_error() -> None
 
 def test_a_finding_of_a_dialogue_code_is_right_at_any_turn_of_its_dialogue() -> None:
     def closing(verdict: Verdict) -> Verdict:
-        found = tuple(finding.model_copy(update={"code": "R1"}) for finding in verdict.findings)
-        return verdict.model_copy(update={"findings": found})
+        findings = tuple(finding.model_copy(update={"code": "R1"}) for finding in verdict.findings)
+        return verdict.model_copy(update={"findings": findings})
 
     detector = ScriptedDetector(TABLE, closing)
     results = score_examples(detector, [example("a", {3: "R1"}), example("c", {})])
@@ -138,24 +138,24 @@ def test_the_command_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_a_log_with_labels_of_its_own_is_an_exam_too() -> None:
     root = Path(__file__).parents[2] / "app/sample"
-    found = list(read_labelled_log(root / "dialogues.jsonl", root / "labels.jsonl"))
-    assert len(found) == 78
+    examples = list(read_labelled_log(root / "dialogues.jsonl", root / "labels.jsonl"))
+    assert len(examples) == 78
     n_labels = len((root / "labels.jsonl").read_bytes().splitlines())
-    assert sum(len(example.labels) for example in found) == n_labels
+    assert sum(len(example.labels) for example in examples) == n_labels
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ('{"dialogue_id": "nobody", "turn": 1, "code": "T1", "probability": 1, "method": "x"}', "is not in"),
         ('{"dialogue_id": "bank-01", "turn": 99, "code": "T1", "probability": 1, "method": "x"}', "has not"),
         ('{"turn": 1}', "line 1: no valid label"),
     ],
 )
-def test_a_label_without_its_turn_is_refused(line: str, told: str, tmp_path: Path) -> None:
+def test_a_label_without_its_turn_is_refused(line: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "labels.jsonl").write_text(line + "\n")
     log = Path(__file__).parents[2] / "app/sample/dialogues.jsonl"
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=message):
         list(read_labelled_log(log, tmp_path / "labels.jsonl"))
 
 
@@ -164,9 +164,11 @@ def monoglot(verdict: Verdict) -> Verdict:
     turns = {"b": (3,), "d": (1, 3)}.get(verdict.dialogue_id, ())
     if not turns:
         return verdict
-    told = {turn: {} if turn in turns else row for turn, row in (verdict.probabilities or {}).items()}
+    probabilities = {
+        turn: {} if turn in turns else row for turn, row in (verdict.probabilities or {}).items()
+    }
     gap = NotJudged(language="de", turns=turns, codes=("T1",))
-    changed = {"findings": (), "probabilities": told, "not_judged": (gap,), "quality": None}
+    changed = {"findings": (), "probabilities": probabilities, "not_judged": (gap,), "quality": None}
     part = {"status": "not_judged"} if len(turns) == 2 else {"judged_share": 0.5}
     return Verdict.model_validate({**dict(verdict), **changed, **part})
 
@@ -187,8 +189,8 @@ def test_what_was_not_judged_for_its_language_is_neither_clean_nor_missed() -> N
 
 def test_a_log_of_another_shape_is_an_exam_by_its_mapping(tmp_path: Path) -> None:
     log, labels = tmp_path / "log.jsonl", tmp_path / "labels.jsonl"
-    said = [{"who": "Kunde", "says": "Hi"}, {"who": "Berater", "says": "Hallo"}]
-    log.write_text(json.dumps({"no": "d1", "log": said}) + "\n")
+    messages = [{"who": "Kunde", "says": "Hi"}, {"who": "Berater", "says": "Hallo"}]
+    log.write_text(json.dumps({"no": "d1", "log": messages}) + "\n")
     label = {"dialogue_id": "d1", "turn": 1, "code": "T1", "probability": 1.0, "method": "hand"}
     labels.write_text(json.dumps(label))
     (tmp_path / "map.yaml").write_text("fields: {id: no, role: 'log[].who', text: 'log[].says'}\n")
@@ -218,7 +220,7 @@ def test_what_cannot_be_measured_is_the_users_error(
         run(tmp_path / name, config=EvalConfig(out=tmp_path / out), detector=detector)
 
 
-def test_a_set_without_examples_is_named_and_the_others_are_measured(
+def test_a_set_without_examples_is_reported_and_the_others_are_measured(
     tmp_path: Path, detector: DetectorConfig, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "dev.jsonl").write_text("")

@@ -1,4 +1,4 @@
-"""A spot check: what is drawn, the sheet as a spreadsheet leaves it, and figures computed by hand."""
+"""A spot check: the sample, the sheet as a spreadsheet leaves it, and figures computed by hand."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def scored(tmp_path: Path) -> tuple[Path, Path]:
             texts = ("=1 | w", f"no, {number}@x.example", "And the fee?", "no.")
             turns = [{"role": ("customer", "agent")[i % 2], "text": text} for i, text in enumerate(texts)]
             logs.write(json.dumps({"id": f"d{number}", "turns": turns}) + "\n")
-            found = (finding("T1", 1),) if number < 6 else ()
+            findings = (finding("T1", 1),) if number < 6 else ()
             more = (finding("C1", 3, 0.4),) if number == 0 else ()
-            said = {"release": "r", "taxonomy": "1.0.0", "status": "scored", "quality": 1.0}
-            verdicts.append(Verdict(dialogue_id=f"d{number}", findings=found, suggestions=more, **said))
+            fields = {"release": "r", "taxonomy": "1.0.0", "status": "scored", "quality": 1.0}
+            verdicts.append(Verdict(dialogue_id=f"d{number}", findings=findings, suggestions=more, **fields))
     return log, finished(tmp_path, verdicts)
 
 
@@ -69,9 +69,7 @@ def draw(scored: tuple[Path, Path], name: str = "check", **options: int) -> Path
     return out
 
 
-def test_what_is_drawn_and_what_it_stands_for(
-    scored: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_sample_and_its_weights(scored: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """4 rows of 6 + 1: two thirds are findings, and T1 has no other code to share with. Of the 18 agents'
     turns 12 have no finding, and 3 of these stand for 4 each."""
     out = draw(scored)
@@ -104,7 +102,7 @@ def test_a_part_of_the_log_is_refused(scored: tuple[Path, Path]) -> None:
     assert not log.with_name("check").exists()
 
 
-def test_files_that_are_not_those_scored_are_named(
+def test_files_that_are_not_those_scored_are_reported(
     scored: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, verdicts = scored
@@ -125,8 +123,8 @@ def test_the_share_of_a_code_goes_by_the_root_of_its_size() -> None:
         ("finding", "C1", 1),
     ]
     for n, shares in ((90, (40, 20)), (5, (5, 55))):
-        found = _allocate({"finding": {"A1": n}, "suggestion": {"B1": 90}}, 60)
-        assert found == [("finding", "A1", shares[0]), ("suggestion", "B1", shares[1])]
+        allocation = _allocate({"finding": {"A1": n}, "suggestion": {"B1": 90}}, 60)
+        assert allocation == [("finding", "A1", shares[0]), ("suggestion", "B1", shares[1])]
 
 
 def judged(reported: int, right: int, wrong: int, stated: float = 0.0) -> Judged:
@@ -150,9 +148,9 @@ def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.Captur
     answers = {"finding": "right", numbers[0]: "Arguable", "suggestion": "wrong", "5": "none", "6": "u2"}
     fill_in(sheet, answers, ";", "cp1252")
     contract(scored[1], config=ContractConfig(sheet=sheet, overrides=out / "overrides.yaml"))
-    shown = capsys.readouterr().out
-    assert "T1: too few judged (right 2 of 3 judged)" in shown
-    assert "1 of 7 rows are not judged yet" in shown
+    output = capsys.readouterr().out
+    assert "T1: too few judged (right 2 of 3 judged)" in output
+    assert "1 of 7 rows are not judged yet" in output
     natural = read_overrides(out / "overrides.yaml").spot_check
     assert natural is not None
     assert natural.findings["T1"] == Judged(reported=6, right=2, arguable=1, wrong=0, stated=2.4, effective=3)
@@ -179,19 +177,19 @@ def test_another_word_is_refused_with_its_row(
         contract(scored[1], config=ContractConfig(sheet=out / "sheet.csv"))
 
 
-def test_a_sheet_must_hold_what_was_drawn(scored: tuple[Path, Path]) -> None:
+def test_a_sheet_must_hold_its_sample(scored: tuple[Path, Path]) -> None:
     out = draw(scored, turns=0)
     sheet = out / "sheet.csv"
-    drawn = SpotCheck.model_validate_json(
+    sample = SpotCheck.model_validate_json(
         json.dumps({k: v for k, v in read_manifest(out / "manifest.json").items() if k != "kind"})
     )
     rows = read_sheet(sheet)
     with pytest.raises(InputRefused, match="row 4 of what was drawn"):
-        count_judgements(drawn, rows[:-1])
+        count_judgements(sample, rows[:-1])
     with pytest.raises(InputRefused, match="stands there twice"):
-        count_judgements(drawn, [*rows, rows[0]])
+        count_judgements(sample, [*rows, rows[0]])
     with pytest.raises(InputRefused, match="was not drawn"):
-        count_judgements(drawn, [{**rows[0], "code": "X9"}, *rows[1:]])
+        count_judgements(sample, [{**rows[0], "code": "X9"}, *rows[1:]])
     with pytest.raises(InputRefused, match="nothing is judged"):
         contract(scored[1], config=ContractConfig(sheet=sheet, overrides=out / "overrides.yaml"))
     sheet.write_text("code,judgement\nT1\rx,right\n" + "x" * 200_000)
@@ -202,7 +200,7 @@ def test_a_sheet_must_hold_what_was_drawn(scored: tuple[Path, Path]) -> None:
         contract(scored[1], config=ContractConfig(sheet=sheet))
 
 
-def test_what_cannot_be_drawn_is_the_users_error(scored: tuple[Path, Path]) -> None:
+def test_a_sample_that_cannot_be_drawn_is_the_users_error(scored: tuple[Path, Path]) -> None:
     log, verdicts = scored
     with pytest.raises(ConfigError, match="--findings"):
         SpotCheckConfig(log=(str(log),), out=log, findings=0)
