@@ -1,4 +1,4 @@
-"""Filters out training dialogues that must not be learned from: ``dialint train screen``.
+"""Filters out training dialogues that leak held-out ones or have wrong labels: ``dialint train screen``.
 
     dialint train screen --dataset build/dataset --out build/screened
 
@@ -7,14 +7,14 @@ training dialogues that are near-duplicates of a held-out example (`dialint.dete
 labels far from the probabilities of a light model (TF-IDF and logistic regression, as in the baseline) that
 was trained on other dialogues. Writes the same files without the suspected training dialogues, and
 ``suspects.jsonl``, ids and figures without text: ``why`` is ``exam-copy`` with the held-out dialogue as
-``like``, or ``label`` with ``code``, ``turn`` (none: of the dialogue), the label in question as ``given`` and
-the model's ``probability``. The manifest comes last. Held-out sets are never changed: people must make sure
-that they are clean.
+``like``, or ``label`` with ``code``, ``turn`` (none: of the dialogue), the suspected label as ``given`` and
+the model's ``probability``. The manifest comes last. Held-out sets never change: people must ensure that they
+are clean.
 
 Labels are suspected by confident learning (Northcutt et al. 2021) in the tails only, by the density of both
-classes along the probability; alone it takes most labels of a rare error for wrong where the model is weak:
-of 1,721 made examples with 5 % of the labels flipped, cleanlab 2.9 suspects 1,136 labels of an error and is
-right in 78, this rule 69 and 16; with 10 %, 1,143 and 153 against 46 and 19 (2026-11-28).
+classes along the probability; alone it suspects most labels of a rare error if the model is weak: of 1,721
+synthetic examples with 5 % of the labels flipped, cleanlab 2.9 suspects 1,136 labels of an error and is right
+in 78, this rule 69 and 16; with 10 %, 1,143 and 153 against 46 and 19 (2026-11-28).
 """
 
 from __future__ import annotations
@@ -66,14 +66,13 @@ from dialint.eval.results import source_of
 KINDS = ("labelled-examples", "injected-examples")
 SUSPECTS = "suspects"
 FILES_WITH_SPLITS = ("train", "preferences", "lineage")
-"""Files that have rows of the train split."""
+"""Files with rows of the train split."""
 DENSITY_RATIO = 5
-"""A label is suspected if it is that many times as likely flipped as any label of an error: down to where
-clean turns are that many times as dense as labelled errors, and up from where labelled errors outnumber the
-others that many times."""
+"""Ratio of densities from which labels are suspected: of clean turns to labelled errors in the lower tail,
+and of numbers of labelled errors to others in the upper one."""
 FOLDS = 4
 PENALTY = 1e-5
-"""Weight of the squared coefficients; with the baseline's a fifth fewer flips are found here (2026-11-22)."""
+"""Weight of the squared coefficients; the baseline's detects a fifth fewer flips here (2026-11-22)."""
 Suspect = dict[str, Any]
 """A line of ``suspects.jsonl``."""
 
@@ -93,10 +92,10 @@ class ScreenConfig:
 
 
 def run(config: ScreenConfig) -> dict[str, Any]:
-    """Screen a data set; the manifest that was written.
+    """Screens a data set and returns the new manifest.
 
     Raises:
-        OutputRefused: `out` has a finished data set, or `dataset` is not as its manifest says.
+        OutputRefused: `out` has a finished data set, or `dataset` does not match its manifest.
         ConfigError: E_DATASET, `dataset` is no data set; E_CODE, it has codes that are not in the taxonomy.
     """
     require_single_process("train screen")
@@ -151,7 +150,7 @@ def run(config: ScreenConfig) -> dict[str, Any]:
 
 
 def open_dataset(folder: Path) -> tuple[dict[str, Any], list[Path]]:
-    """The manifest of a data set, every file verified against it, and the paths of its sets of examples.
+    """Verifies a data set, and returns its manifest and the paths of its sets of examples.
 
     Raises:
         OutputRefused: E_MANIFEST or E_CHECKSUM, it is not complete or was changed.
@@ -172,8 +171,8 @@ def open_dataset(folder: Path) -> tuple[dict[str, Any], list[Path]]:
 def find_held_out_copies(
     examples: Sequence[Example], held_out: Sequence[Example]
 ) -> tuple[list[Suspect], list[str]]:
-    """The examples that are near-duplicates of a held-out one, directly or through others; and the group of
-    each example, which has all its near-duplicates and all that was made of its source."""
+    """Returns the examples that are near-duplicates of a held-out one, directly or through others; and the
+    group of each example, which has all its near-duplicates and all examples of its source."""
     texts = [
         "\n".join(turn.text for turn in example.dialogue.turns if turn.role != "tool")
         for example in (*examples, *held_out)
@@ -199,8 +198,8 @@ def find_label_errors(
     dialogue_codes: Collection[str],
     seed: int,
 ) -> tuple[list[Suspect], list[str]]:
-    """The labels that are probably wrong, by out-of-fold probabilities, and the codes that have errors enough
-    to say so; by turn, for `dialogue_codes` by dialogue. Examples of a group are in one fold."""
+    """Returns the labels that are probably wrong, by out-of-fold probabilities, and the codes with errors
+    enough for it; by turn, for `dialogue_codes` by dialogue. Examples of a group are in one fold."""
     from sklearn.model_selection import GroupKFold
 
     units = [
@@ -229,17 +228,17 @@ def find_label_errors(
     probabilities = predict_out_of_fold([unit for _, _, unit in units], is_error[:, columns], splits, seed)
     suspects: list[Suspect] = []
     for column, predicted in zip(columns, probabilities.T, strict=True):
-        given: Floats = labels[:, column]
+        stated: Floats = labels[:, column]
         of_dialogue = codes[column] in dialogue_codes
         if of_dialogue:
-            given, predicted = (_max_by(owners, each, len(examples)) for each in (given, predicted))
-        low, high = tail_thresholds(given, predicted)
-        is_suspected = np.where(given > 0.5, predicted <= low, predicted >= high)
+            stated, predicted = (_max_by(owners, each, len(examples)) for each in (stated, predicted))
+        low, high = tail_thresholds(stated, predicted)
+        is_suspected = np.where(stated > 0.5, predicted <= low, predicted >= high)
         for row in np.flatnonzero(is_suspected).tolist():
             number, turn = (row, {}) if of_dialogue else (units[row][0], {"turn": units[row][1]})
             suspects.append({
                 "dialogue_id": examples[number].dialogue.id, "why": "label", **turn, "code": codes[column],
-                "given": round(float(given[row]), 6), "probability": round(float(predicted[row]), 6),
+                "given": round(float(stated[row]), 6), "probability": round(float(predicted[row]), 6),
             })  # fmt: skip
     return suspects, [codes[column] for column in columns]
 
@@ -247,11 +246,8 @@ def find_label_errors(
 def predict_out_of_fold(
     units: Sequence[Unit], labels: Bools, splits: Sequence[tuple[Any, Any]], seed: int
 ) -> Floats:
-    """Probability of each code at each turn by a model of the other folds, of shape (turns, codes) as
-    `labels`.
-
-    Trained on all turns that have a label, and one in `KEEP_ONE_IN` of the others.
-    """
+    """Predicts each code at each turn by a model of the other folds, shape (turns, codes) as `labels`. It is
+    trained on all turns that have a label, and one in `KEEP_ONE_IN` of the others."""
     from sklearn.linear_model import SGDClassifier
     from sklearn.multiclass import OneVsRestClassifier
 
@@ -273,8 +269,8 @@ def predict_out_of_fold(
 
 
 def tail_thresholds(labels: Floats, probability: Floats) -> tuple[float, float]:
-    """The probability up to which labels of an error, and from which all others, are suspected: both by
-    `DENSITY_RATIO` and by the model's mean confidence in each class, as in confident learning; -1 and 2 where
+    """Returns the probability up to which labels of an error, and from which all others, are suspected: both
+    by `DENSITY_RATIO` and by the model's mean confidence in each class, as in confident learning; -1 and 2 if
     none are. Both arguments of shape (n,), in [0, 1]; a soft label counts for each class with its share."""
     values, inverse = np.unique(probability, return_inverse=True)
     errors, cleans = (np.bincount(inverse, share, len(values)) for share in (labels, 1 - labels))
@@ -287,15 +283,14 @@ def tail_thresholds(labels: Floats, probability: Floats) -> tuple[float, float]:
 
 
 def _max_by(group: Any, values: Floats, n: int) -> Floats:
-    """The highest value of each of `n` groups, 0 for an empty one."""
+    """Returns the highest value of each of `n` groups, 0 for an empty one."""
     highest: Floats = np.zeros(n)
     np.maximum.at(highest, group, values)
     return highest
 
 
 def copy_without(folder: Path, entry: dict[str, Any], out: Path, dropped: set[str]) -> dict[str, Any]:
-    """Copy a file without the training rows of `dropped` dialogues, all other bytes as they are; its manifest
-    entry."""
+    """Copies a file without the training rows of `dropped` dialogues, and returns its manifest entry."""
     source, target = folder / entry["name"], out / entry["name"]
     if source.stem not in FILES_WITH_SPLITS:
         with atomic_file(target) as file:

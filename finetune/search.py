@@ -4,11 +4,10 @@
         --space learning_rate=1e-5..1e-3:log adapter=lora rank=4,8,16 -- --examples E --base B --epochs 0.5
 
 Options after ``--`` are passed to the stage. Each trial is a run of the stage in a folder of its own, one
-after another in this process. Writes last ``search.json``: all trials, the best one, and its command. Optuna
-samples; what it samples follows from the seed and the values before. So the same command resumes a search
-that was killed: finished trials stay, the interrupted one runs again in its folder, where the stage resumes
-from its own checkpoint, and the following trials are those that would have followed. A larger ``--trials``
-extends a finished search.
+after another in this process. Writes last ``search.json``: all trials, the best one, and its command.
+Optuna's samples are determined by the seed and the values before, so the same command resumes a search that
+was killed: finished trials stay, the interrupted one runs again in its folder, where the stage resumes from
+its own checkpoint, and the following trials are the same. A larger ``--trials`` extends a finished search.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ def search(*options: Annotated[str, Parameter(allow_leading_hyphen=True)], confi
 
 
 def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str, Any] | None:
-    """Search; the manifest that was written, or None if SIGTERM stopped a trial.
+    """Searches, and returns the manifest, or None if SIGTERM stopped a trial.
 
     Raises:
         ConfigError: E_OPTION, an option of the stage that is unknown, missing or out of its range.
@@ -158,7 +157,8 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
 
 
 def run_trial(trial: Callable[[], object]) -> str:
-    """Run a trial; why it has no result if it diverged or did not fit into memory, else nothing."""
+    """Runs a trial, and returns the reason if it diverged or did not fit into memory, else an empty
+    string."""
     try:
         trial()
     except ConfigError as error:
@@ -173,7 +173,7 @@ def run_trial(trial: Callable[[], object]) -> str:
 
 
 def bind(stage: Stage, options: Sequence[str]) -> Callable[[], object]:
-    """A call of the stage with `options`, parsed as on the command line.
+    """Returns a call of the stage with `options`, parsed as on the command line.
 
     Raises:
         ConfigError: E_OPTION, an unknown or missing option, or a value out of its range.
@@ -190,7 +190,7 @@ def bind(stage: Stage, options: Sequence[str]) -> Callable[[], object]:
 
 
 def read_objective(manifest: Path, stage: Stage) -> float:
-    """The stage's objective in the manifest of a run.
+    """Reads the stage's objective in the manifest of a run.
 
     Raises:
         ConfigError: E_OBJECTIVE, the manifest has no such figure.
@@ -204,7 +204,7 @@ def read_objective(manifest: Path, stage: Stage) -> float:
 
 
 def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
-    """The distribution of each option by name, in order.
+    """Parses the distribution of each option by name, in order.
 
     Raises:
         ConfigError: E_OPTION, one cannot be parsed, or occurs twice.
@@ -236,5 +236,5 @@ def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
 
 
 def to_options(values: Mapping[str, Any]) -> list[str]:
-    """Values as options of a command line."""
+    """Formats values as options of a command line."""
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]

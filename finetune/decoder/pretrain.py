@@ -56,11 +56,12 @@ from dialint.finetune.train.memory import TrainingSetup, print_plan
 from dialint.finetune.train.options import RunOptions
 
 CHAT_EVERY = 10
-"""Of so many dialogues the small decoder reads one in its chat template, the others in role marks."""
+"""One of this many dialogues is written for the small decoder in its chat template, the others in role
+marks."""
 HELDOUT_PIECES = 300
 """Held-out pieces that are evaluated during training; at the end all are."""
 TOKENIZER_FILES = ("*token*.json", "chat_template.jinja")
-"""Copied as they are: transformers writes tokenizers of some models with tokens of its own."""
+"""Copied unchanged: transformers saves tokenizers of some models with tokens of its own."""
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
 
 
@@ -99,7 +100,7 @@ class PretrainConfig:
 
 
 def pretrain(config: PretrainConfig) -> None:
-    """Pre-train a decoder on dialogues.
+    """Pre-trains a decoder on dialogues.
 
     Raises:
         ConfigError: nothing to train on, or a base that does not load.
@@ -125,22 +126,22 @@ def pretrain(config: PretrainConfig) -> None:
         inputs = [source.sha256, *map(sha256_file, sorted(base.folder.glob("*token*.json")))]
     dialogues, logs = read_dialogues(config.dialogues, config.read)
     job = job_of_config(config, logs, *inputs)
-    learnt, heldout = split_dialogues(dialogues)
-    if not learnt or not heldout:
+    train_dialogues, heldout = split_dialogues(dialogues)
+    if not train_dialogues or not heldout:
         raise InputRefused("E_NO_RECORDS", "the logs hold too few dialogues to learn from and to hold out")
     with disk_errors(config.out):
         make_output_folder(config.out)
     if source is not None and base_writer is not None:
         for path in (path for pattern in TOKENIZER_FILES for path in source.folder.glob(pattern)):
             (config.out / path.name).write_bytes(path.read_bytes())
-        written = [(base_writer, learnt)]
+        written = [(base_writer, train_dialogues)]
     else:
-        texts = (turn.text for dialogue in learnt for turn in dialogue.turns if turn.role != "tool")
+        texts = (turn.text for each in train_dialogues for turn in each.turns if turn.role != "tool")
         tokenizer.save_tokenizer(tokenizer.train_tokenizer(texts, config.vocabulary), config.out)
-        marked = [each for number, each in enumerate(learnt) if number % CHAT_EVERY]
+        marked = [each for number, each in enumerate(train_dialogues) if number % CHAT_EVERY]
         written = [
             (own_writer((config.out / "tokenizer.json").read_text()), marked),
-            (template_writer(config.out), learnt[::CHAT_EVERY]),
+            (template_writer(config.out), train_dialogues[::CHAT_EVERY]),
         ]
     pieces = [piece for writer, part in written for piece in writer.pieces(part, config.row_tokens)]
     heldout_pieces = written[0][0].pieces(heldout, config.row_tokens)
@@ -153,7 +154,7 @@ def pretrain(config: PretrainConfig) -> None:
     model.to(torch.bfloat16).to(torch.float32)  # evaluated as it will be loaded
     figures = evaluate_perplexity(model, heldout_pieces, config.row_tokens, running.uses_bf16())
     _save_model(model, config.out)
-    n_train, n_heldout = (Counter(map(source_of, part)) for part in (learnt, heldout))
+    n_train, n_heldout = (Counter(map(source_of, part)) for part in (train_dialogues, heldout))
     content = {
         "kind": "decoder",
         "sources": {
@@ -177,11 +178,11 @@ def pretrain(config: PretrainConfig) -> None:
 
 
 def _load_model(config: PretrainConfig, source: ModelSource | None) -> Any:
-    """The model ready to train.
+    """Loads or initializes the model for training.
 
     Raises:
-        ConfigError: E_BASE, rows are longer than the model's positions, it lacks embeddings of tokens, or it
-            does not keep the dialogues of a row apart.
+        ConfigError: E_BASE, rows are longer than the model's positions, it lacks embeddings of tokens, or its
+            packed attention is not equivalent.
     """
     from dialint.detector.engines import packed
     from dialint.finetune.decoder.trainer import decoder_config, init_decoder
@@ -204,7 +205,7 @@ def _load_model(config: PretrainConfig, source: ModelSource | None) -> Any:
 
 
 def _save_model(model: Any, out: Path) -> None:
-    """Write the weights in bf16, for attention of transformers' own."""
+    """Writes the weights in bf16, with transformers' own attention."""
     import torch
     from transformers.utils import logging
 

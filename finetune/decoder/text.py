@@ -1,12 +1,11 @@
-"""Dialogues of logs, and their token ids for a language model: in our own marks, or by a chat template.
+"""Reads dialogues of logs and encodes them for a language model: in role marks, or by a chat template.
 
-Copies and near-copies are left out, and dialogues that resemble each other are on one side of the split.
-Personal data are masked on the way in, because the scanner reads masked text too and because weights remember
-what they were shown.
+Near-duplicates are left out, and similar dialogues are on one side of the split. Personal data are masked, as
+the scanner reads masked text too and language models memorize their training data.
 
-Nobody can type a control token: our own marks are set as ids around plain text, and what a tokenizer would
-take for a mark is removed from the text that its template gets. System messages are left out of templates:
-most refuse one in the middle.
+Text cannot inject a control token: role marks are inserted as ids around plain text, and a tokenizer's added
+tokens are removed from the text of its template. System messages are left out of templates: most refuse one
+in the middle.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from dialint.detector.render import plain_tokenizer, visible_text
 from dialint.finetune.decoder.tokenizer import BEGIN, CONTROL, DIALOGUE_SLOT, END, ROLES, SLOT
 
 HELD_OUT = 0.1
-"""Share of the groups of similar dialogues that is kept from training."""
+"""Share of the groups of similar dialogues that is held out."""
 PLAIN = (
     "{{ bos_token or '' }}{% for message in messages %}"
     "{{ 'Agent: ' if message['role'] == 'assistant' else 'Customer: ' }}{{ message['content'] + '\n' }}"
@@ -39,11 +38,12 @@ PLAIN = (
 )
 """The chat template of a tokenizer that has none: plain words."""
 Write = Callable[[Sequence[Turn]], list[list[int]]]
-"""Token ids of a dialogue in runs that are kept whole where they fit into a row. Empty: refused."""
+"""Encodes a dialogue as runs of token ids that stay whole where they fit into a row; none if it is
+refused."""
 
 
 def read_dialogues(logs: Sequence[str], reading: ReadConfig) -> tuple[list[Dialogue], str]:
-    """The dialogues of logs in the order of a hash of their ids, and the fingerprint of the logs.
+    """Reads the dialogues of logs, in the order of a hash of their ids, and the fingerprint of the logs.
 
     Raises:
         InputRefused: the logs are refused whole.
@@ -55,7 +55,7 @@ def read_dialogues(logs: Sequence[str], reading: ReadConfig) -> tuple[list[Dialo
 
 
 def split_dialogues(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
-    """The masked dialogues to train on, and those held out, in their order without copies."""
+    """Splits dialogues into masked ones to train on and held-out ones, in their order, without copies."""
     texts = ("\n".join(turn.text for turn in each.turns if turn.role != "tool") for each in dialogues)
     sets = list(map(shingles, texts))
     copies = {later for later, _ in linking_pairs(sets, NEAR_DUPLICATE)}
@@ -74,14 +74,14 @@ def _hash(text: str) -> bytes:
 
 
 def source_of(dialogue: Dialogue) -> str:
-    """The collection that the log says a dialogue is of."""
+    """Returns the `source` in a dialogue's metadata, else ``log``."""
     return str(dialogue.metadata.get("source", "log"))
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a dialogue, whole wherever it fits into a row. `n_bytes` of text, UTF-8, are the
-    dialogue's whole written text at its first piece and 0 at the others."""
+    """Part of a dialogue, all of it if it fits into a row. `n_bytes` is the length of the dialogue's text in
+    UTF-8 at its first piece and 0 at the others."""
 
     ids: np.ndarray
     source: str
@@ -90,8 +90,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Writer:
-    """How dialogues are written: by `write`, without the turns of some roles; `opening` begins a piece that
-    goes on."""
+    """Encodes dialogues by `write`, without the turns of `left_out` roles; `opening` begins a continued
+    piece."""
 
     name: str
     write: Write
@@ -99,7 +99,7 @@ class Writer:
     left_out: tuple[Role, ...] = ("tool",)
 
     def pieces(self, dialogues: Iterable[Dialogue], row_tokens: int) -> list[Piece]:
-        """Every dialogue in pieces of 2 to `row_tokens` tokens; refused dialogues give none."""
+        """Encodes every dialogue in pieces of 2 to `row_tokens` tokens; refused dialogues have none."""
         pieces = []
         for dialogue in dialogues:
             turns = [turn for turn in dialogue.turns if turn.role not in self.left_out and turn.text.strip()]
@@ -112,7 +112,7 @@ class Writer:
 
 
 def _cut(runs: list[list[int]], opening: tuple[int, ...], limit: int) -> Iterable[list[int]]:
-    """Runs together as far as they fit; a run that fits nowhere is cut itself."""
+    """Joins runs as far as they fit; a run longer than `limit` is cut itself."""
     piece: list[int] = []
     for run in runs:
         if piece and len(piece) + len(run) > limit:
@@ -127,7 +127,7 @@ def _cut(runs: list[list[int]], opening: tuple[int, ...], limit: int) -> Iterabl
 
 
 def own_writer(tokenizer_json: str) -> Writer:
-    """The small decoder's own way: the same tokens that the scanner's renderer writes, and an end."""
+    """Makes the writer of the small decoder: the tokens of the scanner's renderer, and an end."""
     mark = {name: CONTROL.index(name) for name in CONTROL}
     tokenizer = plain_tokenizer(tokenizer_json)
 
@@ -148,8 +148,8 @@ def own_writer(tokenizer_json: str) -> Writer:
 
 
 def template_writer(folder: Path) -> Writer:
-    """The way of the chat template of the folder's tokenizer: customers are its users, agents its assistants,
-    what one side says in a row is one message. Without a template, in plain words.
+    """Makes a writer by the chat template of the folder's tokenizer, else by `PLAIN`: customers are users,
+    agents assistants, and successive turns of one side are one message.
 
     Raises:
         ConfigError: E_BASE, there is no tokenizer that needs no code.

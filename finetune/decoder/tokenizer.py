@@ -1,8 +1,8 @@
-"""The byte-level BPE tokenizer of the small decoder, and the marks it writes dialogues with.
+"""The byte-level BPE tokenizer of the small decoder, and its control tokens.
 
-Learns merges from the text of dialogues; any bytes can be written, digits one by one. Every control
-token has the form ``<|name|>``; text that looks like one is never encoded as one by the renderer and
-by `dialint.finetune.decoder.text`, which take the added tokens out before they read what people wrote.
+Learns merges from the text of dialogues; any bytes can be encoded, digits one by one. Every control token has
+the form ``<|name|>``; the renderer and `dialint.finetune.decoder.text` never encode text as one, as they
+remove added tokens from the tokenizer first.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ CHAT_TEMPLATE = (
     "{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
 )
-"""ChatML; the assistant's words are marked, so that a trainer can learn from them alone."""
+"""ChatML; the assistant's text is marked, so that a trainer can compute the loss on it alone."""
 
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
-    """A tokenizer of at most `vocabulary` tokens, fewer where the text has no more pairs that repeat.
+    """Trains a tokenizer of at most `vocabulary` tokens, fewer if no more pairs of the text repeat.
 
     Raises:
         ConfigError: `vocabulary` does not hold all bytes and control tokens.
@@ -81,7 +81,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int) -> Tokenizer:
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
-    """Write ``tokenizer.json`` and a ``tokenizer_config.json`` that transformers' AutoTokenizer reads."""
+    """Writes ``tokenizer.json`` and a ``tokenizer_config.json`` that transformers' AutoTokenizer reads."""
     with atomic_file(folder / "tokenizer.json") as file:
         file.write(tokenizer.to_str().encode())
     config: dict[str, Any] = {
@@ -97,7 +97,7 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
 
 
 def decoder_render(context_tokens: int) -> RenderConfig:
-    """How dialogues are written for a scanner with the small decoder as its backbone: as in pre-training."""
+    """Returns the rendering of a scanner with the small decoder as its backbone: that of pre-training."""
     return RenderConfig(
         context_tokens=context_tokens,
         roles={role: ROLES[role] for role in ("customer", "agent", "bot")},
@@ -107,7 +107,7 @@ def decoder_render(context_tokens: int) -> RenderConfig:
 
 
 def add_control_tokens(tokenizer_json: str, marks: Iterable[str]) -> str:
-    """A base's ``tokenizer.json`` with `marks`, if it lacks them, as new tokens after all of its own."""
+    """Adds `marks` to a base's ``tokenizer.json``, if it lacks them, as new tokens after all of its own."""
     from tokenizers import AddedToken
 
     tokenizer = load_tokenizer(tokenizer_json)

@@ -1,9 +1,9 @@
-"""The decoder: its shape from one dial, rows of dialogues, their training, held-out perplexity by source.
+"""The decoder: its shape by depth, rows of dialogues, their training, held-out perplexity by source.
 
 Dialogues are cut into pieces and packed into rows, whose pieces do not see each other (attention of
-`dialint.detector.engines.packed`); transformers' trainer learns them. Perplexity counts every token, control
-tokens included, so it compares models of one tokenizer and style only. Bits per byte divide the cost of all
-tokens by the bytes of the dialogues' text: they compare any models.
+`dialint.detector.engines.packed`); transformers' trainer trains on them. Perplexity counts every token,
+control tokens included, so it compares models of one tokenizer and style only. Bits per byte divide the cost
+of all tokens by the bytes of the dialogues' text: they compare any models.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ FLOOR = 0.1
 
 
 def decoder_config(depth: int, vocabulary: int, row_tokens: int) -> Qwen3Config:
-    """The shape for `depth` layers: width 32 x depth, one head for each 32 of it, half as many for keys and
-    values where that is even, feed-forward 3 x width, tied embeddings.
+    """Returns the shape for `depth` layers: width 32 x depth, one head for each 32 of it, half as many for
+    keys and values if that is even, feed-forward 3 x width, tied embeddings.
 
     Depth 6 has 2.65 M parameters beside the embeddings.
     """
@@ -67,13 +67,13 @@ def decoder_config(depth: int, vocabulary: int, row_tokens: int) -> Qwen3Config:
 
 
 def init_decoder(shape: Qwen3Config, seed: int) -> PreTrainedModel:
-    """A decoder of random weights, in fp32."""
+    """Makes a decoder with random weights, in fp32."""
     torch.manual_seed(seed)
     return Qwen3ForCausalLM(shape)
 
 
 def collate(rows: Sequence[Sequence[Piece]]) -> dict[str, torch.Tensor]:
-    """The inputs of one row, shape (1, tokens); no token predicts the first one of a piece."""
+    """Returns the inputs of one row, shape (1, tokens); no token predicts the first one of a piece."""
     (pieces,) = rows
     row = packed.pack([piece.ids.tolist() for piece in pieces], 0)
     labels = row.ids.clone()
@@ -85,8 +85,8 @@ def collate(rows: Sequence[Sequence[Piece]]) -> dict[str, torch.Tensor]:
 def train(
     config: Any, model: Any, pieces: Sequence[Piece], heldout: Sequence[Piece], job: str
 ) -> dict[str, Any]:
-    """Train `model` in place, from the last checkpoint of `job` if there is one; figures of the run. `config`
-    is a `PretrainConfig`. Early stopping is by the loss on `heldout`.
+    """Trains `model` in place, from the last checkpoint of `job` if there is one, and returns figures of the
+    run. `config` is a `PretrainConfig`. Early stopping is by the loss on `heldout`.
 
     Raises:
         ConfigError: E_DIVERGED, a loss that is not finite.
@@ -134,13 +134,13 @@ def train(
 
 
 def _read_bounds(model: Any, args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Takes the bounds of pieces, which every layer reads, from the GPU once."""
+    """Copies the bounds of pieces, which every layer reads, from the GPU once."""
     return args, {**inputs, "cu_seq_lens_q": inputs["cu_seq_lens_q"].cpu()}
 
 
 def token_losses(model: Any, pieces: Sequence[Piece], bf16: bool = False) -> torch.Tensor:
-    """Cross-entropy in nats of each token's successor in the pieces end to end, shape (tokens,), 0 at the end
-    of a piece; in fp32 on the CPU, whatever the model computes in."""
+    """Computes the cross-entropy in nats of each token's successor in the concatenated pieces, shape
+    (tokens,), 0 at the end of a piece; in fp32 on the CPU."""
     row = packed.pack([piece.ids.tolist() for piece in pieces], 0)
     targets = torch.cat([row.ids[0, 1:], row.ids.new_tensor([-100])])
     targets[row.bounds[1:] - 1] = -100
@@ -158,8 +158,8 @@ def token_losses(model: Any, pieces: Sequence[Piece], bf16: bool = False) -> tor
 def evaluate_perplexity(
     model: Any, pieces: Sequence[Piece], row_tokens: int, bf16: bool
 ) -> dict[str, dict[str, float]]:
-    """Loss in nats a token, perplexity, bits per byte and number of tokens of ``all`` pieces and of each
-    source; the model is in training mode afterwards."""
+    """Computes loss in nats a token, perplexity, bits per byte and number of tokens of ``all`` pieces and of
+    each source; the model is in training mode afterwards."""
     costs: defaultdict[str, np.ndarray] = defaultdict(lambda: np.zeros(3))  # nats, tokens, bytes
     model.eval()
     with torch.no_grad():

@@ -1,13 +1,12 @@
-"""Aligns a judge by GRPO: answers that earn more than the others of their group become more probable.
+"""Aligns a judge by GRPO: answers with higher rewards than the others of their group become more probable.
 
     dialint train grpo --dataset build/dataset --base build/judge --out build/aligned
 
 Reads the ``train`` split of a data set's folder, a judge of `dialint train sft judge` and, if named, a reward
-model. Several answers to each question are sampled from the judge and rewarded
-(`rewards/verifiable.py`), with a penalty on the KL divergence from the initial judge. Groups of equal rewards
-are left out and counted. Rewards are divided by the standard deviation of the whole step: divided by that of
-its own group, a costly mistake would weigh no more than a cheap one. Writes a model folder as SFT does. trl's
-trainer does the work.
+model. Several answers to each question are sampled from the judge and rewarded (`rewards/verifiable.py`),
+with a penalty on the KL divergence from the initial judge. Groups of equal rewards are left out and counted.
+Rewards are divided by the standard deviation of the whole step: divided by that of the group, a costly
+mistake would weigh no more than a cheap one. Writes a model folder as SFT does. Uses trl's trainer.
 
 Source: Shao et al. 2024, DeepSeekMath.
 """
@@ -72,17 +71,17 @@ class GrpoConfig:
 
     @property
     def forward_answers(self) -> int:
-        """Questions with an answer in one forward pass."""
+        """The number of answers in one forward pass."""
         return self.sampled_answers // self.accumulate
 
     @property
     def sampled_answers(self) -> int:
-        """Answers that are sampled at once."""
+        """The number of answers that are sampled at once."""
         return self.questions * self.answers
 
 
 def run(config: GrpoConfig) -> dict[str, Any]:
-    """Train; the manifest that was written.
+    """Trains a judge and returns its manifest.
 
     Raises:
         OutputRefused: `out` has a finished judge, or a checkpoint of another job.
@@ -147,8 +146,8 @@ def _build_trainer(
 
 
 def to_trl_reward(reward_function: RewardFunction) -> Any:
-    """The reward function as trl calls it; the mean of each term and of the accusations in an answer are
-    logged, and the share of answers that can be read."""
+    """Adapts the reward function to trl; logs the mean of each term and of the number of accusations in an
+    answer, and the share of readable answers."""
 
     def verified(completions: list[Any], index: list[int], log_metric: Any = None, **_: Any) -> list[float]:
         texts = [completion[0]["content"] for completion in completions]

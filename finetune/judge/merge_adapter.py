@@ -37,7 +37,7 @@ class MergeConfig:
 
 
 def run(config: MergeConfig) -> dict[str, Any]:
-    """Merge; the manifest that was written.
+    """Merges a judge and returns its manifest.
 
     Raises:
         OutputRefused: E_EXISTS, `out` has a model already.
@@ -59,8 +59,8 @@ def run(config: MergeConfig) -> dict[str, Any]:
 
 
 def _merge_weights(source: ModelSource, weights: StoredWeights) -> Any:
-    """The base with the adapter in its weights. They are merged in fp32 in main memory; that model is freed
-    before a quantized one is loaded."""
+    """Merges the adapter into the base's weights, in fp32 in main memory; that model is freed before a
+    quantized one is loaded."""
     import torch
 
     from dialint.finetune.train.adapters import AdapterOptions, load_model

@@ -1,5 +1,4 @@
-"""Aligns a judge by PPO: it answers questions and is trained on the rewards of its answers, near its old
-self.
+"""Aligns a judge by PPO on the rewards of its sampled answers, with a KL penalty to the initial judge.
 
     dialint train ppo --dataset build/dataset --base build/judge --reward build/reward --out build/aligned
 
@@ -54,7 +53,7 @@ class PpoConfig:
 
 
 def run(config: PpoConfig) -> dict[str, Any]:
-    """Train; the manifest that was written.
+    """Trains a judge and returns its manifest.
 
     Raises:
         OutputRefused: `out` has a finished judge, or a checkpoint of another job.
@@ -87,8 +86,8 @@ def align(
     reward: RewardFn,
     job: str,
 ) -> dict[str, Any]:
-    """Train `model` in place, from the last checkpoint of `job` in ``config.out`` if there is one; the run's
-    figures. The caller saves the model.
+    """Trains `model` in place, from the last checkpoint of `job` in ``config.out`` if there is one, and
+    returns the run's figures. The caller saves the model.
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged. ConfigError: too few positions for the

@@ -3,8 +3,8 @@
     dialint train prefer --dataset build/dataset --base build/judge --out build/aligned
 
 Reads the pairs of readings of a data set's folder (`rewards/pairs.py`), those of reviewers before those from
-labels, as many as the steps take. Writes a model folder as SFT does.
-trl's trainer does the work, with the mean agreement of the pairs as label smoothing.
+labels, as many as the steps need. Writes a model folder as SFT does. Uses trl's trainer, with the pairs' mean
+disagreement as label smoothing.
 
 Source: Rafailov et al. 2023, Direct preference optimization.
 """
@@ -63,7 +63,7 @@ class PreferConfig:
 
 
 def run(config: PreferConfig) -> dict[str, Any]:
-    """Train; the manifest that was written.
+    """Trains a judge and returns its manifest.
 
     Raises:
         OutputRefused: `out` has a finished judge, or a checkpoint of another job.

@@ -1,14 +1,13 @@
 """Differentially private fine-tuning of a judge: `dialint train sft judge` with ``--private-epsilon``.
 
-Whatever is learnt, any one dialogue's data change its probability by at most a factor of exp(epsilon), but
-for a delta (Dwork et al. 2006). Each dialogue gets one gradient, whatever the number of its questions, which
-is clipped, and noise is added to their sum: no hooks into layers are needed. opacus keeps the account. The
-guarantee holds for a dialogue of the train split with all that was made of it (questions, twins), its labels
-taken as given, the numbers of dialogues and questions public. Noise and sampling follow from a random seed
-that is written to checkpoints only, which are removed at the end: whoever knows the noise can subtract it. No
-metric of the train split is logged. Not covered: the dev split, whose figures are exact; options that were
-chosen by comparing runs; and the generator is not a cryptographic one. The last weights are kept, not the
-best, and there is no early stopping.
+One dialogue's data change the probability of any result by at most a factor of exp(epsilon), up to a delta
+(Dwork et al. 2006). The gradient of each dialogue, over all of its questions, is clipped, and noise is added
+to the sum: no hooks into layers are needed. opacus does the accounting. The guarantee holds for a dialogue of
+the train split with all examples made of it (questions, twins), its labels as they are, and public numbers of
+dialogues and questions. Noise and sampling follow from a random seed that is written to checkpoints only,
+which are removed at the end, as the noise could be subtracted. No metric of the train split is logged. Not
+covered: the dev split, whose figures are exact; options that were chosen by comparing runs; and the generator
+is not a cryptographic one. The last weights are saved, not the best, and there is no early stopping.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ from dialint.finetune.train.loop import (
 from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
 CLIP = 1.0
-"""The longest gradient of one owner."""
+"""Maximum norm of one owner's gradient."""
 
 
 def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> float:
-    """The least noise, in multiples of `CLIP`, that keeps the promise over `steps` steps, in each of which
-    every owner takes part with probability `rate`.
+    """Returns the least noise, in multiples of `CLIP`, for the guarantee over `steps` steps, each with every
+    owner with probability `rate`.
 
     Source: Gopi et al. 2021, Numerical composition of differential privacy.
 
@@ -72,7 +71,7 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> f
 
 
 def sample_owners(n_owners: int, rate: float, generator: torch.Generator) -> list[int]:
-    """The owners of a step, each sampled independently with probability `rate`; possibly none."""
+    """Samples the owners of a step, each independently with probability `rate`; possibly none."""
     sampled: list[int] = (torch.rand(n_owners, generator=generator) < rate).nonzero()[:, 0].tolist()
     return sampled
 
@@ -85,9 +84,8 @@ def set_noisy_gradient(
     generator: torch.Generator,
     step: int,
 ) -> None:
-    """Set the gradients of `weights` to the sum over owners of each one's, no longer than `CLIP`, and noise,
-    over the `expected` number of owners: the number that came would tell of them. `step` is what an error
-    names.
+    """Sets the gradients of `weights` to the sum of the owners' clipped ones and noise, divided by the
+    `expected` number of owners, as the actual one is not private. `step` is for the message of an error.
 
     Source: Abadi et al. 2016, Deep learning with differential privacy, algorithm 1.
 
@@ -117,14 +115,13 @@ def train_privately(
     dev_questions: Sequence[LabelledQuestion],
     job: str,
 ) -> tuple[Any, dict[str, Any]]:
-    """Train `model` in place, from the last checkpoint of `job` if there is one; the run's figures. `config`
-    is a `SftJudgeConfig`.
-
-    A step has on average as many questions as without privacy, and a run as many epochs.
+    """Trains `model` in place, from the last checkpoint of `job` if there is one, and returns it with the
+    run's figures. `config` is a `SftJudgeConfig`. A step has on average as many questions as without privacy,
+    and a run as many epochs.
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.
-        ConfigError: E_OPTION, a delta that would allow to publish a dialogue, or no noise is enough;
+        ConfigError: E_OPTION, a delta that allows to publish a dialogue, or no noise is enough;
             E_DIVERGED, a gradient that is not finite.
         SystemExit: 0, after SIGTERM, when a checkpoint is saved and the same command resumes.
     """
@@ -200,7 +197,7 @@ def train_privately(
 def _rows_by_dialogue(
     questions: Sequence[LabelledQuestion], prompt: JudgePrompt
 ) -> list[list[dict[str, Any]]]:
-    """The tokenized questions of each source dialogue."""
+    """Groups the tokenized questions by source dialogue."""
     owned: dict[str, list[dict[str, Any]]] = {}
     for item, row in zip(questions, tokenize_questions(questions, prompt), strict=True):
         owned.setdefault(item.source, []).append(row)
@@ -208,7 +205,7 @@ def _rows_by_dialogue(
 
 
 def compute_loss(model: Any, rows: Sequence[dict[str, Any]], bf16: bool) -> torch.Tensor:
-    """Mean loss of the answers' tokens."""
+    """Computes the mean loss of the answers' tokens."""
     starts = [sum(label == -100 for label in row["labels"]) for row in rows]
     prompts = [row["input_ids"][:start] for row, start in zip(rows, starts, strict=True)]
     answers = [row["input_ids"][start:] for row, start in zip(rows, starts, strict=True)]

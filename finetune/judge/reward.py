@@ -54,7 +54,7 @@ class RewardConfig:
 
 
 def run(config: RewardConfig) -> dict[str, Any]:
-    """Train; the manifest that was written.
+    """Trains a reward model and returns its manifest.
 
     Raises:
         OutputRefused: `out` has a finished model, or a checkpoint of another job.

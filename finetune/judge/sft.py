@@ -4,10 +4,10 @@
 
 Reads the ``train`` and ``dev`` splits of a data set's folder, and a base model. Writes a model folder: the
 adapter with ``base.json``, or all weights; the tokenizer, ``judge.json``, ``metrics.jsonl`` and last the
-manifest. A stopped run resumes from its last complete checkpoint. trl's trainer does the work. The posterior
-of a label is taught as the probability of the error. The weights with the lowest loss on dev are kept; beside
-it stand the figures of the judge's own answers. With ``--private-epsilon`` the loop of
-`dialint.finetune.judge.private_sft` is used.
+manifest. A stopped run resumes from its last complete checkpoint. Uses trl's trainer. The target probability
+of an error is the posterior of its label. The weights with the lowest loss on dev are saved; the figures of
+the judge's own answers are logged too. With ``--private-epsilon`` `dialint.finetune.judge.private_sft`
+trains.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class SftJudgeConfig:
 
 
 def run(config: SftJudgeConfig) -> dict[str, Any]:
-    """Train; the manifest that was written.
+    """Trains a judge and returns its manifest.
 
     Raises:
         OutputRefused: `out` has a finished judge, or a checkpoint of another job.

@@ -40,14 +40,14 @@ T = TypeVar("T")
 TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
 """peft's task types: a judge, or a reward model."""
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
-TAUGHT_TOKENS = 400
-"""Tokens of an answer that is taught, for the plan of memory: some six errors."""
+TARGET_TOKENS = 400
+"""Tokens of a target answer, for the plan of memory: some six errors."""
 
 
 @dataclass(frozen=True)
 class StageContext:
-    """A stage with validated inputs: its config, which dialogues and codes it uses, the base with its
-    adapter, the prompt, the fingerprint of each input, and the job that its checkpoints belong to."""
+    """A stage with validated inputs: its config, its dialogues and codes, the base with its adapter, the
+    prompt, the fingerprint of each input, and the job of its checkpoints."""
 
     config: Any
     selection: SelectionConfig
@@ -58,15 +58,15 @@ class StageContext:
     task_type: TaskType
 
     def read_questions(self, split: str) -> list[LabelledQuestion]:
-        """The questions of a split.
+        """Reads the questions of a split.
 
         Raises:
-            ConfigError: E_EXAMPLE, there are none; E_OPTION, codes have no room.
+            ConfigError: E_EXAMPLE, there are none; E_OPTION, codes do not fit into a prompt.
         """
         labelled = read_labelled(self.config.dataset, split, self.selection, self.config.running.seed)
         questions = ask_about(labelled, self.prompt.reader(load_taxonomy(self.selection.taxonomy)))
-        asked = {code for item in questions for code in item.question.codes}
-        if lacking := sorted({code for item in labelled for code in item.codes} - asked):
+        codes = {code for item in questions for code in item.question.codes}
+        if lacking := sorted({code for item in labelled for code in item.codes} - codes):
             raise ConfigError(
                 "E_OPTION",
                 f"prompts of {self.prompt.max_tokens} tokens have no room for {' '.join(lacking)}: name "
@@ -75,7 +75,7 @@ class StageContext:
         return self._require(questions, "question", split)
 
     def read_pairs(self, split: str) -> list[PreferencePair]:
-        """The preference pairs of a split.
+        """Reads the preference pairs of a split.
 
         Raises:
             ConfigError: E_EXAMPLE, there are none.
@@ -92,7 +92,7 @@ class StageContext:
         return items
 
     def load_model(self) -> Any:
-        """The model, ready for training; the seed determines its new weights."""
+        """Loads the model for training; the seed determines its new weights."""
         import torch
 
         running = self.config.running
@@ -106,18 +106,18 @@ class StageContext:
         )
 
     def save(self, kind: str, model: Any, figures: dict[str, Any]) -> dict[str, Any]:
-        """Save and seal the result; its manifest."""
+        """Saves and seals the result, and returns its manifest."""
         return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures)
 
 
 def prepare(
     config: Any, *splits: str, rows: int, sampled: int = 0, task_type: TaskType = "CAUSAL_LM"
 ) -> StageContext:
-    """Check the options and the `splits` that the stage reads, resolve the base and fingerprint the inputs
-    before any work is done; in a dry run print the memory, for `rows` questions with their answers in a
-    forward pass and `sampled` answers at once. A config with `detail` determines the prompt; otherwise it is
-    the one that the judge was trained with, and the codes asked about are, unless named, those it was trained
-    on. A reward model (SEQ_CLS) is trained from the judge's base without its adapter.
+    """Validates the options and the `splits` that the stage reads, resolves the base and fingerprints the
+    inputs before any work is done; in a dry run prints the memory, for `rows` questions with their answers in
+    a forward pass and `sampled` answers at once. A config with `detail` determines the prompt; otherwise
+    prompt and, by default, codes are those that the judge was trained with. A reward model (SEQ_CLS) is
+    trained from the judge's base without its adapter.
 
     Raises:
         OutputRefused: E_EXISTS, `out` has a finished model.
@@ -164,7 +164,7 @@ def prepare(
 def _print_memory(
     config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType, rows: int, sampled: int
 ) -> None:
-    answer_tokens = getattr(getattr(config, "options", config), "answer_tokens", TAUGHT_TOKENS)
+    answer_tokens = getattr(getattr(config, "options", config), "answer_tokens", TARGET_TOKENS)
     setup = TrainingSetup(
         source.base.folder,
         task_type,
@@ -192,8 +192,8 @@ def save_judge(
     inputs: dict[str, str],
     figures: dict[str, Any],
 ) -> dict[str, Any]:
-    """Write model, tokenizer, prompt settings, card and last the manifest, and remove the checkpoints; the
-    manifest. Of several processes the first one writes, and the others get an empty manifest."""
+    """Writes model, tokenizer, prompt settings, card and last the manifest, removes the checkpoints, and
+    returns the manifest. Of several processes the first one writes, and the others get an empty manifest."""
     from accelerate import PartialState
 
     from dialint.finetune.train.distributed import gather_weights
@@ -214,8 +214,8 @@ def save_judge(
         )
         write_json(out / PROMPT_FILE, trained.model_dump(mode="json"))
         content = lineage.manifest_content(kind, config, source, inputs, figures)
-        shown = {name: value for name, value in figures.items() if name != "private"}
-        flat = {name.replace("/", " "): f"{round(value, 4):.10g}" for name, value in flatten(shown)}
+        public = {name: value for name, value in figures.items() if name != "private"}
+        flat = {name.replace("/", " "): f"{round(value, 4):.10g}" for name, value in flatten(public)}
         card = lineage.render_template(CARD, name=out.name, flat_figures=flat, **content)
         (out / "README.md").write_text(card)
     manifest = lineage.seal_folder(out, content)

@@ -1,7 +1,7 @@
-"""trl's trainers for the judge, some private methods overridden, written for trl 1.16.
+"""trl's trainers for the judge, with some private methods overridden, written for trl 1.16.
 
-SFT teaches readings, and answers questions in its evaluation. GRPO computes each prompt once for its group of
-answers. DPO takes token ids as they are: trl would render each answer by the chat template again.
+SFT also answers questions in its evaluation. GRPO computes each prompt once for its group of answers. DPO
+takes token ids: trl would render each answer by the chat template again.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
     packed = False
 
     def pack_attention(self, longest: int) -> None:
-        """Score a prompt once for all of its answers, up to `longest` tokens with the answer, in one
-        process."""
+        """Scores a prompt once for all of its answers, up to `longest` tokens with the answer, if there is
+        one process."""
         self._attention = unwrap(self.model).config._attn_implementation
         if self.accelerator.num_processes == 1:
             self.packed = enable_packed_attention(self.model, longest)
 
     def restore_attention(self) -> None:
-        """Restore the model's own attention."""
+        """Restores the model's own attention."""
         if self.packed:
             unwrap(self.model).set_attn_implementation(self._attention)
 
@@ -58,7 +58,8 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         *args: Any,
         **kwargs: Any,
     ) -> tuple[torch.Tensor, torch.Tensor, None]:
-        """As trl's: log-probabilities and entropies in nats, shape (answers, tokens), 0 for padding."""
+        """Returns, as trl's, log-probabilities and entropies in nats, shape (answers, tokens), 0 for
+        padding."""
         is_token = attention_mask.bool()
         is_answer = is_token[:, -logits_to_keep:]
         rows = is_answer.any(dim=1).nonzero()[:, 0].tolist()
@@ -79,8 +80,8 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
     def _generate_single_turn(
         self, prompt_ids: Sequence[Sequence[int]], *args: Any, **kwargs: Any
     ) -> tuple[list[list[int]], None]:
-        """Token ids of an answer to each prompt; prompts of a group are adjacent. torch's global generator
-        determines the answers."""
+        """Samples token ids of an answer to each prompt; prompts of a group are adjacent. torch's global
+        generator determines the answers."""
         n = self.num_generations
         prompts = [tuple(prompt_ids[start]) for start in range(0, len(prompt_ids), n)]
         if any(tuple(ids) != prompts[index // n] for index, ids in enumerate(prompt_ids)):
@@ -109,7 +110,7 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
 
 
 class JudgeDPOTrainer(DPOTrainer):  # type: ignore[misc]
-    """Rows have ``prompt_ids``, ``chosen_ids`` and ``rejected_ids``, which are taken as they are."""
+    """Trains on rows of ``prompt_ids``, ``chosen_ids`` and ``rejected_ids``."""
 
     def _prepare_dataset(self, dataset: Any, *_: Any) -> Any:
         return dataset
@@ -121,7 +122,7 @@ MIN_ANSWER_TOKENS = 64
 def tokenize_questions(
     questions: Sequence[LabelledQuestion], prompt: JudgePrompt
 ) -> list[dict[str, list[int]]]:
-    """For each question, the token ids of the prompt with the answer, and the labels (-100 for the
+    """Returns for each question the token ids of the prompt with the answer, and the labels (-100 for the
     prompt)."""
     rows = []
     for item in questions:
@@ -132,24 +133,23 @@ def tokenize_questions(
 
 
 class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
-    """trl's trainer. The head computes the tokens of answers only: trl computes all of them on a CPU, which
-    took half as long again with the small decoder (2026-11-28). The evaluation answers questions besides."""
+    """trl's trainer, with the head on the tokens of answers only: trl computes all of them on a CPU, which
+    took half as long again with the small decoder (2026-11-28). The evaluation answers questions too."""
 
     answer_tokens: float
-    """Tokens of an answer on average."""
+    """Mean number of tokens of an answer."""
     judge: LocalJudge
     dev_questions: Sequence[LabelledQuestion]
-    """What the judge, which is the model, answers at each evaluation."""
+    """Questions that the judge, which is the model, answers at each evaluation."""
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """Sum of the losses of the labelled tokens over what a step has of them on average, so that a token
-        weighs the same in every step; their mean in evaluation.
+        """Computes the sum of the losses of the labelled tokens over their mean number in a step, so that a
+        token has the same weight in every step; their mean in evaluation.
 
         trl divides by the step's own tokens: in a small step of short answers, which are those without an
-        error, the token that decides about the first error would weigh many times what it does beside long
-        ones.
+        error, the token that decides about the first error would have many times its weight beside long ones.
         """
         labels = inputs.pop("labels")[:, 1:]
         rows, columns = (labels != -100).nonzero(as_tuple=True)
@@ -165,7 +165,7 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
         return (loss, outputs) if return_outputs else loss
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
-        """Log and return the loss of the dev rows, and the figures of the answers to the dev questions."""
+        """Logs and returns the loss of the dev rows, and the figures of the answers to the dev questions."""
         metrics: dict[str, float] = super().evaluate(*args, metric_key_prefix=metric_key_prefix, **kwargs)
         with whole_weights(self) if self.dev_questions else nullcontext():
             figures = evaluate_answers(self.judge, self.dev_questions)
@@ -175,8 +175,8 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
 
 
 def evaluate_answers(judge: LocalJudge, questions: Sequence[LabelledQuestion]) -> dict[str, float]:
-    """The `reading_figures` of the judge's answers, greedy and at most twice as long as the longest right
-    one; nothing of no questions."""
+    """Computes the `reading_figures` of the judge's answers, greedy and at most twice as long as the longest
+    target; empty without questions."""
     if not questions:
         return {}
     longest = max(len(judge.prompt.answer_ids(format_reading(target_reading(item)))) for item in questions)

@@ -1,10 +1,10 @@
 """Preference pairs of readings, from reviewers' corrections and from labels.
 
-The ``preferences`` of a data set have a finding of the model and what a reviewer made of it: they become
-readings with and without that error, beside the dialogue's other labels. Labels give more pairs, in such a
-way that the answers alone hardly tell which is preferred: an error of one dialogue stands in the preferred
-reading of that one and in the other reading of another one. For each error the pairs of the first two rows,
-and those of one more group:
+The ``preferences`` of a data set have a finding of the model and a reviewer's correction: they become
+readings with and without that error, beside the dialogue's other labels. Labels give more pairs, balanced so
+that the answers alone hardly predict which is preferred: an error of one dialogue is in the chosen reading of
+that one and in the rejected reading of another one. For each error the pairs of the first two rows, and those
+of one more group:
 
 | the dialogue has the error | chosen | rejected |
 |---|---|---|
@@ -16,8 +16,8 @@ and those of one more group:
 | yes | the same with another passage | the same with the quote of another dialogue |
 | yes | the labels | the same with another code of the family |
 
-Labels know a code's usual severity only, so severities are in no pair. `agreement` is the probability that a
-random person prefers the chosen one.
+Labels have a code's usual severity only, so no pair differs in severities alone. `agreement` is the
+probability that a random person prefers the chosen one.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ from dialint.eval.labelled import (
 
 Origin = Literal["reviewer", "label"]
 DEFAULT_AGREEMENT = 0.9
-"""Agreement where only the one who decided is known."""
+"""Agreement where one person decided."""
 MIN_AGREEMENT = 0.5
 SURE = 0.95
-"""Probability of an error that a reviewer has marked, or the model has found."""
+"""Probability of an error that a reviewer or the model reported."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PreferencePair:
 def read_pairs(
     dataset: Path, split: str, config: SelectionConfig, reader: Reader, seed: int
 ) -> list[PreferencePair]:
-    """All pairs of one split: those of reviewers first, then those from labels.
+    """Reads all pairs of one split: those of reviewers first, then those from labels.
 
     Raises:
         InputRefused: a file cannot be read.
@@ -94,8 +94,8 @@ def read_pairs(
 def _reviewer_pair(
     row: Preference, labelled: LabelledDialogue | None, reader: Reader
 ) -> Iterator[PreferencePair]:
-    """The pair of a correction, asked about the whole dialogue where the split has it; none where the judge
-    would not be asked about its turn and code."""
+    """Yields the pair of a correction, with the question of the whole dialogue if the split has it; none if
+    no question has its turn and code."""
     if labelled is None:
         alone = Example(dialogue=row.dialogue, split=row.split)
         labelled = label_dialogue(alone, (row.code,), reader.taxonomy)
@@ -129,7 +129,7 @@ def _reviewed_error(side: Judgement, row: Preference, item: LabelledQuestion) ->
 
 
 def _agreement(row: Preference, truths: Sequence[Truth]) -> float:
-    """The probability of the reviewer's verdict; unknown where both sides have the same."""
+    """Returns the probability of the reviewer's verdict; the default if both sides have the same."""
     own = [truth.probability for truth in truths if (truth.turn, truth.code) == (row.turn, row.code)]
     if not own or row.chosen.verdict == row.rejected.verdict:
         return DEFAULT_AGREEMENT
@@ -144,8 +144,8 @@ def _render(errors: Sequence[ReadError]) -> str:
 def pairs_from_labels(
     questions: Sequence[LabelledQuestion], taxonomy: Taxonomy, seed: int
 ) -> list[PreferencePair]:
-    """Pairs that follow from labels. An error is added to a dialogue that has as many other errors as the one
-    that it comes from, if there is one: the number of errors tells nothing."""
+    """Makes pairs from labels. An error is added to a dialogue with as many other errors as the one that it
+    comes from, if there is one, so that the number of errors predicts nothing."""
     pairs: list[PreferencePair] = []
     family_of = {name: family for family in split_families(taxonomy, taxonomy.codes) for name in family}
     targets = [(item, target_reading(item).errors) for item in questions]
@@ -171,7 +171,7 @@ def pairs_from_labels(
 
 
 def _probability_of(item: LabelledQuestion, code: str) -> float:
-    """The largest probability of an error of a code; aggregation labels clean turns too, near 0."""
+    """Returns the largest probability of an error of a code; aggregation labels clean turns too, near 0."""
     return max((truth.probability for truth in item.truths if truth.code == code), default=0.0)
 
 
@@ -183,8 +183,8 @@ def _fault_pairs(
     family: Container[str],
     rng: random.Random,
 ) -> Iterator[PreferencePair]:
-    """The pairs of an `error` of `item`, of a dialogue without such an error, and of a `foreign` error of the
-    same code, which has this `family`."""
+    """Yields the pairs of an `error` of `item`, of a dialogue without such an error, and of a `foreign` error
+    of the same code, which has this `family`."""
     rest = [each for each in target_reading(item).errors if each != error]
     of_clean = list(target_reading(clean).errors)
     right, missed, unaccused = _render([*rest, error]), _render(rest), _render(of_clean)
@@ -197,7 +197,7 @@ def _fault_pairs(
         return _render([*of_clean, error.model_copy(update={"turn": turn, "quote": quote})])
 
     def passage(text: str) -> str:
-        """Consecutive words of a text, as many as the foreign error's quote has."""
+        """Returns random consecutive words of a text, as many as the foreign error's quote has."""
         words, n = text.split(" "), len(foreign.quote.split())
         first = rng.randrange(max(1, len(words) - n + 1))
         return " ".join(words[first : first + n]).strip()
@@ -215,8 +215,8 @@ def _fault_pairs(
         misquoted, invented = replaced(quote=misquote), replaced(quote=foreign.quote)
         yield PreferencePair(item, right, misquoted, DEFAULT_AGREEMENT)
         yield PreferencePair(item, misquoted, invented, DEFAULT_AGREEMENT)
-    taken = {each.code for each in (error, *rest) if each.turn == error.turn}
-    others = [code for code in item.question.codes if code in family and code not in taken]
+    used = {each.code for each in (error, *rest) if each.turn == error.turn}
+    others = [code for code in item.question.codes if code in family and code not in used]
     if group == "confused" and others:
         code = item.question.codes[rng.choice(others)]
         confused = replaced(code=code.code, reason=code.name.en, severity=code.severity)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BATCH_ROWS = 32
 """Rows of one forward pass of a reward model."""
 Preferences = Callable[[Sequence[LabelledQuestion], Sequence[str]], list[float]]
-"""How much people prefer each text as the answer to its question; of a reward model in [-1, 1]."""
+"""Returns the preference for each text as the answer to its question; of a reward model in [-1, 1]."""
 COLUMNS: dict[str, Callable[[LabelledQuestion], Any]] = {
     "source": lambda item: item.source,
     "turns": lambda item: dict(item.question.turns),
@@ -57,7 +57,7 @@ class RewardFunction:
     preferences: Preferences | None = None
 
     def rewards(self, indices: Sequence[int], texts: Sequence[str]) -> list[Reward]:
-        """The reward of each text as an answer to the question of its index."""
+        """Computes the reward of each text as an answer to the question of its index."""
         questions = [self.questions[index] for index in indices]
         preferences: list[float | None] = [None] * len(texts)
         if self.preferences is not None:
@@ -71,8 +71,8 @@ class RewardFunction:
 def build_reward_function(
     config: Any, questions: Sequence[LabelledQuestion], prompt: JudgePrompt
 ) -> RewardFunction:
-    """The reward function of answers to `questions`, by the `weights` and `reward` of `config`; `prompt` is
-    the policy's."""
+    """Builds the reward function of answers to `questions` from the `weights` and `reward` of `config`;
+    `prompt` is the policy's."""
     preferences: Preferences | None = None
     folder = reward_folder(config.reward)
     if folder is not None:
@@ -84,8 +84,8 @@ def build_reward_function(
 
 
 def custom_reward(name: str, function: Callable[..., Sequence[float]], prompt: JudgePrompt) -> Preferences:
-    """A function as a model of preferences; `prompt` writes the messages that it is called with. What is
-    returned raises ConfigError E_REWARD where the function fails, or returns no finite number for each."""
+    """Adapts a user's function to `Preferences`; `prompt` formats the messages of its call. The result raises
+    ConfigError E_REWARD if the function fails, or does not return a finite number for each."""
 
     def preferences(questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
         columns = {column: [read(item) for item in questions] for column, read in COLUMNS.items()}
@@ -107,7 +107,7 @@ def custom_reward(name: str, function: Callable[..., Sequence[float]], prompt: J
 
 
 def load_function(name: str) -> tuple[Callable[..., Sequence[float]], Path]:
-    """The function that `name` says, and its file.
+    """Imports the function `name`, and returns it with its file.
 
     Raises:
         ConfigError: E_REWARD, there is none.
@@ -123,12 +123,12 @@ def load_function(name: str) -> tuple[Callable[..., Sequence[float]], Path]:
 
 
 def reward_folder(reward: str | None) -> Path | None:
-    """The folder of a reward model, None for a function or nothing."""
+    """Returns the folder of a reward model, None for a function or nothing."""
     return None if reward is None or ":" in reward else Path(reward)
 
 
 def reward_fingerprint(reward: str) -> str:
-    """Changes with a reward model, or with the file of a function."""
+    """Returns the fingerprint of a reward model, or of the file of a function."""
     folder = reward_folder(reward)
     return sha256_file(load_function(reward)[1]) if folder is None else data_fingerprint(folder)
 
@@ -136,11 +136,11 @@ def reward_fingerprint(reward: str) -> str:
 def load_reward_model(
     folder: Path, device: str = "cpu", *, bf16: bool = False, quantise: Quantization = "none"
 ) -> Preferences:
-    """A folder of `dialint train reward`, to compute in fp32 or bf16, its base as `quantise` says. Scores are
-    standardized by mean and deviation of held-out answers.
+    """Loads a reward model of `dialint train reward`, to compute in fp32 or bf16, its base quantized by
+    `quantise`. Scores are standardized by mean and deviation of held-out answers.
 
     Raises:
-        ConfigError: E_ADAPTER, no reward model or not complete.
+        ConfigError: E_ADAPTER, it is no reward model or not complete.
     """
     from dialint.detector.engines.judge_prompt import load_prompt
 
@@ -170,7 +170,7 @@ def load_reward_model(
 
 
 def score_rows(model: Any, rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
-    """The raw score of each row of token ids, shape (rows,), without gradients; equal rows are computed once,
+    """Computes the raw score of each row of token ids, shape (rows,), without gradients; equal rows once,
     rows of similar length together."""
     import torch
 

@@ -1,8 +1,7 @@
 """The trainer of a reward model, and its evaluation on held-out pairs.
 
 A pair's target is the share of people who agree with it. Accuracy on held-out pairs is reported beside that
-of a bag-of-words model of the answers alone: what the reward model gets right beyond it, it has from the
-dialogue.
+of a bag-of-words model of the answers alone: the difference comes from reading the dialogue.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from dialint.finetune.train.distributed import whole_weights
 
 
 def tokenize_pairs(pairs: Sequence[PreferencePair], prompt: JudgePrompt) -> list[dict[str, Any]]:
-    """For each pair, the token ids of the question with each of its answers, and the agreement."""
+    """Returns for each pair the token ids of the question with each of its answers, and the agreement."""
     rows = []
     for pair in pairs:
         question = prompt.of_chat(pair.item.question.messages)
@@ -61,12 +60,12 @@ class JudgeRewardTrainer(RewardTrainer):  # type: ignore[misc]
     """trl's trainer, with soft targets and an evaluation of its own."""
 
     dev_rows: list[dict[str, Any]]
-    """The pairs of each evaluation, as `tokenize_pairs` makes them."""
+    """The pairs of each evaluation, as of `tokenize_pairs`."""
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """Cross-entropy of "the first is preferred" against the share of people who say so.
+        """Computes the cross-entropy of "the first is preferred" against the share of people who agree.
 
         Source: Bradley and Terry 1952; soft targets as in Mitchell 2023, "A note on DPO with noisy
         preferences".
@@ -82,7 +81,7 @@ class JudgeRewardTrainer(RewardTrainer):  # type: ignore[misc]
         return (loss, outputs) if return_outputs else loss
 
     def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
-        """Log and return the figures of `evaluate_pairs` on the dev rows."""
+        """Logs and returns the figures of `evaluate_pairs` on the dev rows."""
         with whole_weights(self):
             figures = evaluate_pairs(self.model, self.dev_rows, self.processing_class.pad_token_id)
         metrics = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
@@ -92,8 +91,8 @@ class JudgeRewardTrainer(RewardTrainer):  # type: ignore[misc]
 
 
 def evaluate_pairs(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> dict[str, float]:
-    """Accuracy on pairs, log loss against agreement, calibration error of "the first is preferred" seen from
-    both sides, and mean and standard deviation of all scores."""
+    """Computes accuracy on pairs, log loss against agreement, calibration error of "the first is preferred"
+    over both orders, and mean and standard deviation of all scores."""
     return _figures(*_score_sides(model, rows, pad), np.array([row["agreement"] for row in rows]))
 
 
@@ -104,8 +103,8 @@ def evaluate_held_out(
     pairs: Sequence[PreferencePair],
     rows: Sequence[dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
-    """Figures of held-out pairs by origin; `rows` are those of `pairs`. Beside the model's accuracy stands
-    ``answer_only``, that of a baseline that does not see the question, each with its interval."""
+    """Computes figures of held-out pairs by origin; `rows` are those of `pairs`. ``answer_only`` has the
+    accuracy of a baseline that does not see the question, with its interval."""
     baseline = answer_only_margins(train_pairs, pairs)
     results = {}
     for origin in ("reviewer", "label"):
@@ -149,7 +148,7 @@ def _figures(chosen: np.ndarray, rejected: np.ndarray, agreement: np.ndarray) ->
 def answer_only_margins(
     train_pairs: Sequence[PreferencePair], pairs: Sequence[PreferencePair], seed: int = 0
 ) -> Floats:
-    """The margins of a baseline that reads answers only, the preferred one of each pair ahead, shape
+    """Returns the margins of a baseline that reads answers only, of the preferred one of each pair, shape
     (pairs,).
 
     Words and word bigrams of both answers, logistic regression on their difference; trained on `train_pairs`.
@@ -178,8 +177,8 @@ def answer_only_margins(
 def accuracy_with_interval(
     margins: Floats, pairs: Sequence[PreferencePair], rounds: int = 1000
 ) -> dict[str, Any]:
-    """The share of `pairs` with a positive margin, a margin of 0 as a half, with its 95 % bootstrap interval
-    over source dialogues."""
+    """Returns the share of `pairs` with a positive margin, a margin of 0 as a half, with its 95 % bootstrap
+    interval over source dialogues."""
     group_of: dict[str, int] = {}
     groups = np.array([group_of.setdefault(pair.item.source, len(group_of)) for pair in pairs], np.int64)
     counts = bootstrap_counts(len(group_of), rounds)

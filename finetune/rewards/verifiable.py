@@ -6,13 +6,13 @@
 | evidence | less a share of that for a wrong severity and for a quote beside the evidence |
 | false_accusations | less the further cost of false accusations, by ``--ratio`` |
 | belief | less the squared errors of the stated probabilities |
-| form | less for what is not written as it is asked for |
+| form | less for faults of the format |
 | preference | plus the standardized score of a reward model |
 
-An accusation is a listed error of probability 0.5 or more with a quote that stands in its turn. Labels hold
-by their posterior probability: `f_score` and `false_accusations` are expectations over independent labels. So
-in a dialogue with one possible error it pays to accuse exactly where its probability is above ratio / (1 +
-ratio), whether the label or the judge is unsure. Calls no model.
+An accusation is a listed error of probability 0.5 or more with a quote that is in its turn. `f_score` and
+`false_accusations` are expectations over independent labels by their posterior probabilities. So in a
+dialogue with one possible error accusing has the higher reward exactly if its probability is above ratio / (1
++ ratio), whether the label or the judge is uncertain. Calls no model.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from dialint.eval.results import span_f1
 SEVERITY_SHARE, QUOTE_SHARE = 0.1, 0.1
 """Shares of a hit's value that a wrong severity and a quote without any of the evidence lose."""
 BELIEF_WEIGHT, MAX_SQUARED_ERROR = 0.2, 4.0
-"""Weight of the sum of squared errors of probabilities, and the sum from which it costs no more."""
+"""Weight of the sum of squared errors of probabilities, and the maximum of that sum."""
 FORM_WEIGHT = 0.5
 NOTES_CHARS, REASON_CHARS = 1000, 500
-"""Characters of the notes and of a reason that are free."""
+"""Characters of the notes and of a reason without penalty."""
 MAX_DEVIATIONS = 3.0
 """Standard deviations from the mean at which a reward model's score is clipped."""
 
 
 @command_options
 class RewardWeights:
-    """The weights of a reward that users choose."""
+    """The configurable weights of a reward."""
 
     ratio: Annotated[float, Field(ge=1, lt=math.inf)] = 2.0
     """How many missed errors are as bad as one false accusation, in a dialogue with one error or none."""
@@ -60,7 +60,7 @@ class RewardWeights:
 
 @dataclass(frozen=True)
 class Reward:
-    """The terms of a reward by name; `reading` is None where the text could not be read."""
+    """The terms of a reward by name; `reading` is None if the text could not be parsed."""
 
     terms: dict[str, float]
     reading: Reading | None
@@ -74,7 +74,8 @@ class Reward:
 def compute_reward(
     text: str, item: LabelledQuestion, weights: RewardWeights, preference: float | None = None
 ) -> Reward:
-    """The reward of `text` as the answer to a question. What cannot be read gets less than any reading.
+    """Computes the reward of `text` as the answer to a question. An unreadable text gets less than any
+    reading.
 
     `preference` is the reward model's score in [-1, 1], None without one.
     """
@@ -106,8 +107,8 @@ def compute_reward(
 
 
 def _unreadable_terms(text: str, weights: RewardWeights, preference: float | None) -> dict[str, float]:
-    """Each term as low as it can be; `form` takes the place of false accusations, of which there are none. An
-    object with a list of errors that cannot be used is better than none."""
+    """Returns the minimum of each term; `form` includes that of false accusations. An object with an invalid
+    list of errors is better than none."""
     n_broken = 1 if find_object(text, "errors") is not None else 2
     return {
         "f_score": 0.0,
@@ -120,7 +121,7 @@ def _unreadable_terms(text: str, weights: RewardWeights, preference: float | Non
 
 
 def count_distribution(probabilities: Iterable[float]) -> list[float]:
-    """The probabilities that 0, 1, ... of independent events of these probabilities happen."""
+    """Returns the probabilities that 0, 1, ... of independent events of these probabilities happen."""
     shares = [1.0]
     for probability in probabilities:
         stay = [share * (1 - probability) for share in (*shares, 0.0)]
@@ -129,8 +130,8 @@ def count_distribution(probabilities: Iterable[float]) -> list[float]:
 
 
 def expected_f_score(hits: Sequence[float], misses: Sequence[float]) -> float:
-    """The expected F0.5 in [0, 1], by the distributions of the number of right accusations, of 0 to all, and
-    of missed errors."""
+    """Returns the expected F0.5 in [0, 1], by the distributions of the numbers of right accusations, 0 to
+    all, and of missed errors."""
     n_accused = len(hits) - 1
     return sum(
         hit_share * miss_share * f_beta(n_hits, n_accused, n_hits + n_misses)
@@ -140,35 +141,32 @@ def expected_f_score(hits: Sequence[float], misses: Sequence[float]) -> float:
 
 
 def false_cost(n_false: float, ratio: float) -> float:
-    """The cost of so many false accusations beside that in F0.5, at least 0, below 2 ratio - 1 and rising.
-    One costs `ratio` missed errors, of which F0.5 has one; all others together cost as much as the first."""
+    """Returns the cost of false accusations beside that in F0.5, in [0, 2 ratio - 1) and increasing. One
+    costs `ratio` missed errors, of which F0.5 has one; all others together cost as much as the first."""
     return 2 * ratio * _saturate(n_false) - 1 if n_false else 0.0
 
 
 def _saturate(n: float) -> float:
-    """n / (1 + n): 1/2 of the first, below 1 for any number."""
+    """Returns n / (1 + n): 1/2 for one, below 1 for any number."""
     return 1 - 1 / (1 + n)
 
 
 def evidence_loss(hits: Sequence[tuple[ReadError, Truth]]) -> float:
-    """The share of the value of hits, weighted by their posterior, that their severities and quotes lose."""
+    """Returns the share of the hits' value, weighted by posterior, that their severities and quotes lose."""
     total = sum(truth.probability for _, truth in hits)
-    if not total:
-        return 0.0
-    return sum(truth.probability * _hit_loss(error, truth) for error, truth in hits) / total
-
-
-def _hit_loss(error: ReadError, truth: Truth) -> float:
-    loss = SEVERITY_SHARE * (error.severity != truth.severity)
-    if truth.span is None or error.start is None or error.end is None:
-        return loss
-    return loss + QUOTE_SHARE * (1 - span_f1((error.start, error.end), truth.span))
+    lost = 0.0
+    for error, truth in hits:
+        loss = SEVERITY_SHARE * (error.severity != truth.severity)
+        if truth.span is not None and error.start is not None and error.end is not None:
+            loss += QUOTE_SHARE * (1 - span_f1((error.start, error.end), truth.span))
+        lost += truth.probability * loss
+    return lost / total if total else 0.0
 
 
 def squared_error(reading: Reading, truths: Sequence[Truth]) -> float:
-    """The sum of squared errors of the stated probabilities against the posteriors of the labels, at least 0.
-    An error that no label names has posterior 0, and a label that is not listed a stated probability of 0. A
-    proper score.
+    """Returns the sum of squared errors of the stated probabilities against the posteriors of the labels, at
+    least 0. An error without a label has posterior 0, an unlisted label a stated probability of 0. A proper
+    score.
 
     Source: Brier 1950; Gneiting and Raftery 2007, section 3.
     """
@@ -182,9 +180,9 @@ def squared_error(reading: Reading, truths: Sequence[Truth]) -> float:
 
 
 def count_faults(text: str, reading: Reading) -> int:
-    """Faults of form: words around the JSON or JSON that is not written as it is taught; for each error a
-    quote that does not stand in the turn, one that overlaps an earlier one of this turn and code, or a
-    probability too low to list; notes and reasons for each time that they are too long."""
+    """Counts faults of the format: text around the JSON or JSON in another form than the targets'; for each
+    error a quote that is not in the turn, one that overlaps an earlier one of this turn and code, or a
+    probability too low to list; notes and reasons for each multiple of their limit."""
     has_rewrites = any(error.rewrite is not None for error in reading.errors)
     faults = int(_unescape(text.strip()) != _unescape(format_reading(reading, has_rewrites=has_rewrites)))
     faults += len(reading.notes) // NOTES_CHARS
@@ -201,12 +199,12 @@ def _repeats(error: ReadError, other: ReadError) -> bool:
 
 
 def _unescape(text: str) -> str:
-    """JSON without escapes of letters: the spelling of control tokens depends on the tokenizer."""
-    return re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), text)
+    """Replaces escapes of letters in JSON: the spelling of control tokens depends on the tokenizer."""
+    return re.sub(r"\\u([0-9a-f]{4})", lambda escape: chr(int(escape[1], 16)), text)
 
 
 def standardize(score: float, mean: float, deviation: float) -> float:
-    """A reward model's score in [-1, 1]: its distance from the mean in standard deviations of held-out
+    """Maps a reward model's score to [-1, 1]: its distance from the mean in standard deviations of held-out
     answers, clipped at `MAX_DEVIATIONS` and divided by them.
 
     Raises:

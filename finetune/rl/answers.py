@@ -1,9 +1,9 @@
-"""Answers of a decoder: samples of them, and log-probabilities of given ones, with or without gradients.
+"""Samples answers of a decoder, and computes log-probabilities of answers, with or without gradients.
 
-Works on token ids, under the caller's autocast. transformers generates, behind prompts that are computed
-once each. For the log-probabilities, computed in fp32, only positions that predict a token of an answer go
-through the language model head. A model with the attention of `dialint.detector.engines.packed` computes no
-padding, and a prompt that several answers share only once; any other gets a padded batch.
+Works on token ids, under the caller's autocast. transformers generates, after prompts that are computed once
+each. For the log-probabilities, computed in fp32, only positions that predict a token of an answer go through
+the language model head. A model with the attention of `dialint.detector.engines.packed` computes no padding,
+and a prompt that several answers share only once; any other gets a padded batch.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def sample(
     stop_ids: Collection[int],
     seed: int,
 ) -> list[list[tuple[int, ...]]]:
-    """Sample `n` answers for each prompt of at least one token, in order: their token ids, with the stop
-    token of those that ended. `seed` alone determines them; torch's own generators are left as they are.
+    """Samples `n` answers for each prompt of at least one token, in order: their token ids, with the stop
+    token of those that ended. `seed` alone determines them; torch's own generators are unchanged.
 
     `model` is a causal language model of transformers, with or without adapters; its mode and attention are
     restored.
@@ -77,7 +77,7 @@ def sample(
 
 
 def _pad_left(prompts: Sequence[Sequence[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and attention mask, each of shape (prompts, tokens of the longest)."""
+    """Returns token ids and attention mask, each of shape (prompts, tokens of the longest)."""
     padding = [max(map(len, prompts)) - len(prompt) for prompt in prompts]
     ids = [[0] * pad + list(prompt) for pad, prompt in zip(padding, prompts, strict=True)]
     mask = [[0] * pad + [1] * len(prompt) for pad, prompt in zip(padding, prompts, strict=True)]
@@ -85,15 +85,15 @@ def _pad_left(prompts: Sequence[Sequence[int]], device: torch.device) -> tuple[t
 
 
 def _end(ids: list[int], stop_ids: frozenset[int]) -> tuple[int, ...]:
-    """The tokens up to and with the first one that stops."""
+    """Truncates an answer after its first stop token."""
     end = next((place for place, token in enumerate(ids) if token in stop_ids), len(ids))
     return tuple(ids[: end + 1])
 
 
 @contextmanager
 def _generation_mode(model: Any) -> Iterator[Any]:
-    """The language model in evaluation mode, with an attention that takes padding and a cache, and draws by
-    its own probabilities alone; all are restored."""
+    """Switches the language model to evaluation mode, an attention that supports padding and a cache, and
+    sampling by its own probabilities alone; all are restored."""
     bare = unwrap(model)
     training, attention, options = model.training, bare.config._attn_implementation, bare.generation_config
     model.eval()
@@ -112,7 +112,7 @@ def _generation_mode(model: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class TokenLogprobs:
-    """The tokens of all answers end to end. `logprobs` and `entropies`, shape (tokens,), are in nats,
+    """The concatenated tokens of all answers. `logprobs` and `entropies`, shape (tokens,), are in nats,
     entropies without gradient; `states`, shape (tokens, hidden), are the inputs of the head that predict each
     token."""
 
@@ -138,8 +138,8 @@ def compute_logprobs(
     prompts: Sequence[Sequence[int]],
     answers: Sequence[Sequence[int]],
 ) -> TokenLogprobs:
-    """Log-probabilities of every token of `answers`, each after the prompt of the same index; none is
-    empty."""
+    """Computes log-probabilities of every token of non-empty `answers`, each after the prompt of its
+    index."""
     if unwrap(model).config._attn_implementation == packed.NAME:
         passes = _packed_passes(prompts, answers)
     else:
@@ -164,8 +164,8 @@ def compute_logprobs(
 
 @contextmanager
 def select_head_inputs(model: Any, rows: Any, columns: Any) -> Iterator[list[torch.Tensor]]:
-    """The language model head computes these hidden states only, as one row; the list that is yielded gets
-    them."""
+    """Restricts the language model head to these hidden states, as one row; they are put into the list that
+    is yielded."""
     selected: list[torch.Tensor] = []
 
     def select(_: Any, arguments: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
@@ -180,7 +180,7 @@ def select_head_inputs(model: Any, rows: Any, columns: Any) -> Iterator[list[tor
 
 
 def _packed_passes(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> list[_ForwardPass]:
-    """A packed row for each prompt with several answers, and one for all prompts with one."""
+    """Makes a packed row for each prompt with several answers, and one for all prompts with one."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for index, prompt in enumerate(prompts):
         groups.setdefault(tuple(prompt), []).append(index)
@@ -194,7 +194,7 @@ def _packed_passes(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[
 def _packed_pass(
     indices: list[int], shared: int, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
 ) -> _ForwardPass:
-    """These answers end to end, each after its own prompt, or all after the one prompt of `shared` tokens."""
+    """Concatenates answers, each after its own prompt, or all after the one prompt of `shared` tokens."""
     row = packed.pack([[*prompts[index], *answers[index]] for index in indices], shared)
     columns: list[int] = []
     for index, bound in zip(indices, row.bounds.tolist(), strict=False):
@@ -205,7 +205,7 @@ def _packed_pass(
 
 
 def _padded_pass(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> _ForwardPass:
-    """A row for each answer, padded on the right."""
+    """Makes a row for each answer, padded on the right."""
     sequences = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
     longest = max(map(len, sequences))
     ids = torch.tensor([row + [0] * (longest - len(row)) for row in sequences])
@@ -219,8 +219,8 @@ def _padded_pass(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[in
 
 
 def enable_packed_attention(model: Any, longest: int) -> bool:
-    """Switch to packed attention if it computes what the model's own does, for up to `longest` tokens; return
-    whether it does. If not, a line on standard error says why.
+    """Switches to packed attention if it is equivalent to the model's own for up to `longest` tokens, and
+    returns whether it is. If not, prints the reason to standard error.
 
     Raises:
         ConfigError: E_BASE, the model has positions for fewer tokens.

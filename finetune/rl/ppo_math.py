@@ -1,6 +1,6 @@
 """The formulas of PPO as functions of plain tensors; no model, no text.
 
-Tensors of shape (tokens,) hold the tokens of all answers end to end; `lengths` has the number of tokens of
+Tensors of shape (tokens,) hold the concatenated tokens of all answers; `lengths` has the number of tokens of
 each.
 """
 
@@ -12,7 +12,7 @@ import torch
 
 
 def kl_k1(logprobs: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
-    """Each token's estimate of KL(policy || reference) in nats: unbiased over draws of the policy, of either
+    """Estimates KL(policy || reference) of each token in nats: unbiased over samples of the policy, of either
     sign.
 
     Source: Schulman 2020, Approximating KL divergence, k1.
@@ -21,7 +21,7 @@ def kl_k1(logprobs: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
 
 
 def kl_k3(logprobs: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
-    """As `kl_k1`, but never below 0 and of less variance.
+    """Estimates as `kl_k1`, but never below 0 and with less variance.
 
     Source: Schulman 2020, Approximating KL divergence, k3.
     """
@@ -29,7 +29,8 @@ def kl_k3(logprobs: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
 
 
 def token_rewards(scores: torch.Tensor, penalties: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-    """Each token's reward: minus its penalty, and at an answer's last token its score, shape (answers,), too.
+    """Returns each token's reward: minus its penalty, plus the score, shape (answers,), at an answer's last
+    token.
 
     Source: Ziegler et al. 2019, equation 2.
     """
@@ -42,8 +43,8 @@ def token_rewards(scores: torch.Tensor, penalties: torch.Tensor, lengths: Sequen
 def gae(
     rewards: torch.Tensor, values: torch.Tensor, lengths: Sequence[int], gamma: float, lam: float
 ) -> torch.Tensor:
-    """Each token's advantage, in fp32; the value after an answer's end is 0. Advantages plus values are the
-    returns.
+    """Returns each token's advantage, in fp32; the value after an answer's end is 0. Advantages plus values
+    are the returns.
 
     Source: Schulman et al. 2016, High-dimensional continuous control, equations 11 and 16.
     """
@@ -61,7 +62,7 @@ def gae(
 
 
 def whiten(values: torch.Tensor) -> torch.Tensor:
-    """Scale to mean 0 and variance 1; equal values become 0.
+    """Scales to mean 0 and variance 1; equal values become 0.
 
     Source: Huang et al. 2024, The N+ implementation details of RLHF with PPO.
     """
@@ -71,7 +72,7 @@ def whiten(values: torch.Tensor) -> torch.Tensor:
 def policy_loss(
     logprobs: torch.Tensor, old: torch.Tensor, advantages: torch.Tensor, clip: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Each token's loss, and whether its ratio is clipped (it has no gradient then).
+    """Returns each token's loss, and whether its ratio is clipped (it has no gradient then).
 
     Source: Schulman et al. 2017, Proximal policy optimization, equation 7.
     """
@@ -81,8 +82,8 @@ def policy_loss(
 
 
 def value_loss(values: torch.Tensor, old: torch.Tensor, returns: torch.Tensor, clip: float) -> torch.Tensor:
-    """Half of each token's squared error, or of that with the value clipped to within `clip` of the old one,
-    whichever is larger.
+    """Returns half of each token's squared error, or of that with the value clipped to within `clip` of the
+    old one, whichever is larger.
 
     Source: Huang et al. 2024, The N+ implementation details of RLHF with PPO.
     """
@@ -91,7 +92,7 @@ def value_loss(values: torch.Tensor, old: torch.Tensor, returns: torch.Tensor, c
 
 
 def explained_variance(values: torch.Tensor, returns: torch.Tensor) -> float:
-    """1 where the values predict the returns exactly, 0 where no better than their mean or all returns are
+    """Returns 1 if the values predict the returns exactly, 0 if no better than their mean or all returns are
     equal."""
     variance = float(returns.var(correction=0))
     return 1 - float((returns - values).var(correction=0)) / variance if variance > 0 else 0.0

@@ -43,7 +43,7 @@ class PpoTrainer:
 
     policy: PolicyModel
     prompts: Sequence[Sequence[int]]
-    """Token ids."""
+    """Token ids of each prompt."""
     reward: RewardFn
     options: PpoOptions
     running: RunOptions
@@ -56,7 +56,7 @@ class PpoTrainer:
         self.optimizer = build_optimizer(self.running.optimizer, groups, device, weight_decay=0.0)
 
     def loop(self, out: Path, job: str) -> TrainingLoop:
-        """The loop that trains the policy from the newest checkpoint of `job` in `out`.
+        """Returns the loop that trains the policy from the newest checkpoint of `job` in `out`.
 
         Its `run` raises ConfigError E_REWARD too: a reward is not finite.
         """
@@ -73,7 +73,7 @@ class PpoTrainer:
         )
 
     def train_step(self, step: int) -> StepOutput:
-        """Sample and reward answers, and train on them."""
+        """Samples and rewards answers, and trains on them."""
         batch = roll_out(self.policy, self.prompts, self.reward, self.options, self.running.seed, step)
         losses = _train_on_batch(self, batch, step)
         kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(batch.ids)
@@ -84,7 +84,7 @@ class PpoTrainer:
 
 
 def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
-    """Metrics of rollouts before training on them; `kl` is in nats per answer."""
+    """Computes metrics of rollouts before training on them; `kl` is in nats per answer."""
     terms = {name: float(np.mean([one[name] for one in batch.terms])) for name in batch.terms[0]}
     total = float(batch.scores.mean())
     k3 = float(kl_k3(batch.logprobs, batch.reference).mean())
@@ -98,7 +98,7 @@ def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
 
 
 def _train_on_batch(trainer: PpoTrainer, batch: Batch, step: int) -> dict[str, float]:
-    """All epochs over the answers of a step; mean losses over their tokens."""
+    """Runs all epochs over the answers of a step, and returns mean losses over their tokens."""
     options = trainer.options
     peaks = (options.learning_rate, options.value_learning_rate)
     set_learning_rates(trainer.optimizer, peaks, 1 - step / options.steps)
@@ -118,8 +118,8 @@ def _train_on_batch(trainer: PpoTrainer, batch: Batch, step: int) -> dict[str, f
 
 
 def minibatches(n_answers: int, options: PpoOptions, seed: int, step: int) -> Iterator[list[int]]:
-    """Indices of the answers of each minibatch. Every epoch shuffles prompts; answers to one prompt stay side
-    by side, where they share its computation."""
+    """Yields the indices of the answers of each minibatch. Every epoch shuffles prompts; answers to one
+    prompt stay adjacent, so that they share its computation."""
     for epoch in range(options.epochs):
         order = np.random.default_rng([seed, step, epoch]).permutation(n_answers // options.answers)
         indices = [int(group) * options.answers + one for group in order for one in range(options.answers)]
@@ -128,8 +128,8 @@ def minibatches(n_answers: int, options: PpoOptions, seed: int, step: int) -> It
 
 
 def _backward(trainer: PpoTrainer, batch: Batch, indices: Sequence[int], n_tokens: int) -> dict[str, float]:
-    """Add the gradient of these answers' losses, over the `n_tokens` tokens of the whole minibatch; sums over
-    tokens of what is logged."""
+    """Adds the gradient of these answers' losses, divided by the `n_tokens` tokens of the whole minibatch,
+    and returns sums of the logged figures over tokens."""
     options, device = trainer.options, trainer.policy.model.device
     ends = np.cumsum(batch.lengths)
     tokens = torch.cat([torch.arange(ends[index] - batch.lengths[index], ends[index]) for index in indices])
@@ -153,8 +153,8 @@ def _backward(trainer: PpoTrainer, batch: Batch, indices: Sequence[int], n_token
 
 
 def _update(trainer: PpoTrainer, loss: float, step: int) -> None:
-    """One step of the optimizer after losses that sum to `loss`. The value head's gradient is clipped apart:
-    its first errors are large and would scale the policy's down to nothing.
+    """Makes a step of the optimizer after losses that sum to `loss`. The value head's gradient is clipped
+    separately: its first errors are large and would scale the policy's down to nothing.
 
     Raises:
         ConfigError: E_DIVERGED.

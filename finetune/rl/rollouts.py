@@ -1,8 +1,8 @@
 """The policy model of PPO and its rollouts: answers that it samples, their rewards, advantages and returns.
 
 The policy model is a language model with a frozen reference of it and a value head. The reference is the
-model as the stage loaded it, kept as a copy of the trainable weights alone, which is swapped with the current
-ones where the reference is used.
+initial model, stored as a copy of the trainable weights alone, which is swapped with the current ones where
+the reference is used.
 
 The prompts of a step and its samples follow from the seed and the step's number alone. No weights are trained
 here.
@@ -36,7 +36,7 @@ GAMMA, LAMBDA = 1.0, 0.95
 
 @dataclass(frozen=True)
 class TokenScores:
-    """A policy's scores of the tokens of answers, end to end, each of shape (tokens,): log-probability and
+    """A policy's scores of the concatenated tokens of answers, each of shape (tokens,): log-probability and
     entropy in nats, and the predicted return."""
 
     logprobs: torch.Tensor
@@ -45,9 +45,8 @@ class TokenScores:
 
 
 class PolicyModel:
-    """`model` is a causal language model with or without adapters, of which the trainable weights are
-    trained. `decode` turns the token ids of an answer into text, `stop_ids` end an answer. With `bf16` it
-    computes under autocast."""
+    """A causal language model with or without adapters, its reference and its value head. `decode` turns the
+    token ids of an answer into text, `stop_ids` end an answer. With `bf16` it computes under autocast."""
 
     def __init__(
         self,
@@ -71,8 +70,7 @@ class PolicyModel:
         model.train(checkpointing)  # transformers recomputes activations in training mode only
 
     def score(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> TokenScores:
-        """Scores of the answers' tokens; the share `VALUE_REACH` of the values' gradient reaches the
-        model."""
+        """Scores the answers' tokens; the share `VALUE_REACH` of the values' gradient reaches the model."""
         with self.autocast():
             tokens = compute_logprobs(self.model, prompts, answers)
         states = tokens.states.float()
@@ -83,7 +81,7 @@ class PolicyModel:
     def score_all(
         self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], batch_size: int
     ) -> TokenScores:
-        """Scores without gradients, `batch_size` answers at a time, on the CPU."""
+        """Scores without gradients, `batch_size` answers at a time; the result is on the CPU."""
         parts = [
             self.score(prompts[start : start + batch_size], answers[start : start + batch_size])
             for start in range(0, len(answers), batch_size)
@@ -92,13 +90,13 @@ class PolicyModel:
         return TokenScores(*(torch.cat(column).cpu() for column in columns))
 
     def autocast(self) -> torch.autocast:
-        """The policy's precision. To be entered for one call and left: autocast caches casts of weights for
-        as long as it lasts, also when the reference has been swapped in."""
+        """Returns the autocast of the policy's precision, for one call each: it caches casts of weights while
+        it is active, also when the reference has been swapped in."""
         return torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16)
 
     @contextmanager
     def as_reference(self) -> Iterator[None]:
-        """Swap in the weights of the reference; for use without gradients."""
+        """Swaps in the weights of the reference; for use without gradients."""
         self._swap()
         try:
             yield
@@ -110,13 +108,13 @@ class PolicyModel:
             p.data, self._reference[name] = self._reference[name], p.data
 
     def parameters(self) -> dict[str, nn.Parameter]:
-        """All trainable weights by name, those of the value head as ``value.``."""
+        """Returns all trainable weights by name, those of the value head as ``value.``."""
         head = {f"value.{name}": p for name, p in self.value_head.named_parameters()}
         return {**self.trainable, **head}
 
 
 def _disable_dropout(model: Any) -> None:
-    """A policy is compared with itself: the same answer must have the same probability twice.
+    """Disables dropout: the same answer must have the same probability twice.
 
     Source: Huang et al. 2024, The N+ implementation details of RLHF with PPO.
     """
@@ -134,8 +132,8 @@ same names for all. The reward is their sum."""
 
 @dataclass(frozen=True)
 class Batch:
-    """The answers of a step, those of a prompt side by side: of each its prompt's index, its token ids, and
-    the terms of its reward by name. Tensors are on the CPU, for the tokens of all answers end to end, shape
+    """The answers of a step, those of a prompt adjacent: the index of its prompt, its token ids, and the
+    terms of its reward by name. Tensors are on the CPU, of the concatenated tokens of all answers, shape
     (tokens,), but `scores` (answers,): rewards without the KL penalty."""
 
     prompts: list[int]
@@ -150,12 +148,12 @@ class Batch:
 
     @property
     def lengths(self) -> list[int]:
-        """Number of tokens of each answer."""
+        """The number of tokens of each answer."""
         return list(map(len, self.ids))
 
 
 def select_prompts(n_prompts: int, per_step: int, seed: int, step: int) -> list[int]:
-    """The indices of a step's prompts: epoch after epoch over all of them, each shuffled."""
+    """Returns the indices of a step's prompts: epoch after epoch over all of them, each shuffled."""
     indices = []
     for number in range(step * per_step, (step + 1) * per_step):
         order = np.random.default_rng([seed, number // n_prompts]).permutation(n_prompts)
@@ -171,7 +169,7 @@ def roll_out(
     seed: int,
     step: int,
 ) -> Batch:
-    """Answers to the prompts of a step: sampled, rewarded, scored, with advantages and returns.
+    """Samples, rewards and scores answers to the prompts of a step, with advantages and returns.
 
     Raises:
         ConfigError: E_REWARD, a reward is not finite.
@@ -210,7 +208,7 @@ def _reward(
     reward: RewardFn,
     unfinished: float,
 ) -> list[dict[str, float]]:
-    """The terms of each answer's reward, with the penalty of those that did not end."""
+    """Computes the terms of each answer's reward, with the penalty of those that did not end."""
     ended = [ids[-1] in policy.stop_ids for ids in answers]
     texts = [policy.decode(ids[:-1] if done else ids) for ids, done in zip(answers, ended, strict=True)]
     rewards = [dict(terms) for terms in reward(indices, texts)]

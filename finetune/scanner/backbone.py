@@ -34,14 +34,13 @@ if TYPE_CHECKING:
     from dialint.finetune.scanner.options import ScanConfig
 
 ENCODER_TOKENS, DECODER_TOKENS = 500, 1400
-"""Tokens that a base sees at once, where no option says."""
+"""Default context of an encoder and of a decoder, in tokens."""
 
 
 @dataclass(frozen=True)
 class BaseModel:
-    """A base model: its folder, its shape (config.json, with dropout off), the hash of its weights,
-    its tokenizer, how dialogues are rendered for it, and the ids of control tokens that are
-    new to it."""
+    """A base model: its folder, its shape (config.json, with dropout off), the hash of its weights, its
+    tokenizer, the rendering of dialogues for it, and the ids of its new control tokens."""
 
     folder: Path
     shape: dict[str, Any]
@@ -52,7 +51,7 @@ class BaseModel:
 
 
 def load_base(config: ScanConfig) -> BaseModel:
-    """Read the base model of `config`, its weights excepted.
+    """Reads the base model of `config`, except its weights.
 
     Raises:
         ConfigError: E_BASE, no readable config.json or tokenizer.json.
@@ -68,7 +67,7 @@ def load_base(config: ScanConfig) -> BaseModel:
     if config.layers is not None:
         shape = first_layers(shape, config.layers)
     history = config.history
-    if history is None:  # where the base is trained too, or is a scanner that is told of repeated words
+    if history is None:  # if the base is trained too, or is a scanner with embeddings of repeated words
         history = config.epochs > 0 or bool(scanner_manifest(config.base).get("render", {}).get("history"))
     tokenizer, render = prepare_tokenizer(
         base_tokenizer, shape.get("bos_token_id"), config.context_tokens, history
@@ -81,7 +80,7 @@ def load_base(config: ScanConfig) -> BaseModel:
 
 
 def scanner_manifest(folder: Path) -> dict[str, Any]:
-    """What a release or the training of a scanner says of itself; empty for any other base."""
+    """Reads the manifest of a release or of a trained scanner; empty for any other base."""
     for name in ("release.json", TRAINING):
         with suppress(OSError, ValueError):
             content = json.loads((folder / name).read_bytes())
@@ -91,7 +90,7 @@ def scanner_manifest(folder: Path) -> dict[str, Any]:
 
 
 def first_layers(shape: dict[str, Any], layers: int) -> dict[str, Any]:
-    """The shape with its first `layers` layers only.
+    """Returns the shape with its first `layers` layers only.
 
     Raises:
         ConfigError: E_OPTION, it has fewer.
@@ -106,10 +105,10 @@ def first_layers(shape: dict[str, Any], layers: int) -> dict[str, Any]:
 def prepare_tokenizer(
     tokenizer_json: str, begin: object, context_tokens: int | None, history: bool
 ) -> tuple[str, RenderConfig]:
-    """A base's tokenizer, and how dialogues are rendered for it: with the control tokens of our own tokenizer
-    if it has them, with a BERT-like encoder's unused tokens, with those of ChatML, else with our control
-    tokens as new ones. A window then begins with the token of id `begin`, if there is one: many decoders need
-    the token that all their training texts began with."""
+    """Returns a base's tokenizer, and the rendering of dialogues for it: with the control tokens of our own
+    tokenizer if it has them, with a BERT-like encoder's unused tokens, with those of ChatML, else with our
+    control tokens as new ones. A window then begins with the token of id `begin`, if there is one: many
+    decoders need the token at the start of all their training texts."""
     tokenizer = load_tokenizer(tokenizer_json)
     vocabulary = tokenizer.get_vocab()
     of_decoder = context_tokens or DECODER_TOKENS
@@ -132,7 +131,7 @@ def _encoder_render(context_tokens: int) -> RenderConfig:
 
 
 def _chat_render(context_tokens: int) -> RenderConfig:
-    """A dialogue as models of ChatML have read many: the agent is the assistant, and tools are seen."""
+    """Returns the rendering as ChatML: the agent is the assistant, tools are included."""
     names: dict[Role, str] = {
         "customer": "user\n", "agent": "assistant\n", "bot": "assistant\n", "tool": "tool\n",
     }  # fmt: skip
@@ -148,8 +147,8 @@ def _chat_render(context_tokens: int) -> RenderConfig:
 
 
 def build_network(config: ScanConfig, base: BaseModel, n_codes: int, device: str) -> ScanModel:
-    """Build the network to train on `device`: all weights, or adapters beside a frozen base, which may be in
-    4 bits. Packed attention is checked in fp32, before anything is rounded.
+    """Builds the network to train on `device`: all weights, or adapters beside a frozen base, which may be in
+    4 bits. Packed attention is checked in fp32, before weights are rounded.
 
     Raises:
         ConfigError: E_BASE, the weights are not those of config.json.
@@ -173,8 +172,8 @@ def build_network(config: ScanConfig, base: BaseModel, n_codes: int, device: str
 
 
 def _is_rounded(config: ScanConfig, device: str) -> bool:
-    """Return whether the frozen weights differ from the file's: in 4 bits, or in bf16 as the arithmetic
-    is."""
+    """Returns whether the frozen weights differ from the file's: in 4 bits, or in bf16 like the
+    arithmetic."""
     import torch
 
     from dialint.detector.engines.local import resolve_precision
@@ -186,13 +185,13 @@ def _is_rounded(config: ScanConfig, device: str) -> bool:
 
 
 def trainable_parameters(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
-    """The weights that are trained, by name."""
+    """Returns the trainable weights by name."""
     return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
 
 
 def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_codes: int) -> ScanModel:
-    """The network with its adapters merged into the base's weights, all fp32. If the base was rounded, they
-    are merged on the CPU into the exact weights of the file."""
+    """Merges the network's adapters into the base's weights, all fp32; if the base was rounded, on the CPU
+    into the exact weights of the file."""
     if config.adapters.adapter == "none":
         return model
     if _is_rounded(config, str(model.slot_head.weight.device)):
@@ -210,7 +209,7 @@ def _adapt(config: ScanConfig, base: BaseModel, model: ScanModel) -> None:
 
 
 def init_model(config: ScanConfig, base: BaseModel, n_codes: int) -> ScanModel:
-    """The base in fp32 with new heads."""
+    """Loads the base in fp32 with new heads."""
     import torch
     from transformers.initialization import no_init_weights
 
@@ -232,7 +231,7 @@ def init_model(config: ScanConfig, base: BaseModel, n_codes: int) -> ScanModel:
 
 
 def _load_weights(backbone: PreTrainedModel, folder: Path) -> None:
-    """Load the folder's weights tensor by tensor, so that a large base is in memory once.
+    """Loads the folder's weights tensor by tensor, so that a large base is in memory once.
 
     Raises:
         ConfigError: E_BASE, they do not fit config.json, or are stored in few bits.
@@ -248,21 +247,21 @@ def _load_weights(backbone: PreTrainedModel, folder: Path) -> None:
                 wanted.pop(key).copy_(weight)
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ConfigError("E_BASE", f"{folder}: weights that do not fit ({type(error).__name__})") from None
-    if wanted and len(wanted) == len(backbone.state_dict()):  # a scanner that holds heads alone
+    if wanted and len(wanted) == len(backbone.state_dict()):  # a scanner of heads alone
         content = scanner_manifest(folder)
         base, sha256 = content.get("base") or {}, content.get("base_sha256")
         if base.get("name") in FETCHED:
             names = {f"{BACKBONE}{key}" for key in wanted}
-            found = fetched_backbone(base["name"], str(sha256 or base.get("sha256")), names)
-            for name, weight in found.items():
+            weights = fetched_backbone(base["name"], str(sha256 or base.get("sha256")), names)
+            for name, weight in weights.items():
                 wanted.pop(name.removeprefix(BACKBONE)).copy_(weight)
     if wanted:
         raise ConfigError("E_BASE", f"{folder}: has no weights {min(wanted)}; another model's config?")
 
 
 def _add_embeddings(backbone: PreTrainedModel, base: BaseModel, seed: int) -> None:
-    """Give every token of the tokenizer a row, also those that the base itself has none for, and initialize
-    the rows of new control tokens, sampled with the mean and variance of the base's own."""
+    """Adds embeddings of tokens that the base lacks, and initializes those of new control tokens by samples
+    with the mean and variance of the base's own."""
     import torch
 
     table: Any = backbone.get_input_embeddings()

@@ -4,8 +4,8 @@
 
 Probabilities and thresholds of the scan are fitted to one set of labelled dialogues
 (`eval/calibration.py`), as `dialint train pack` fits them to its set of real dialogues; findings and
-suggestions must be right often enough in every corpus of the set. Weights and exact checks stay as they are.
-Codes with few errors in the set keep what they had.
+suggestions must reach their precision in every corpus of the set. Weights, exact checks, and codes with few
+errors in the set do not change.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ORIGIN = (
 
 @command_options
 class CalibrateConfig:
-    """The release, the labelled dialogues, and how often findings must be right."""
+    """Options of `dialint train calibrate`."""
 
     examples: Path
     """Folder of labelled dialogues, as `dialint export dataset` makes one."""
@@ -76,7 +76,7 @@ class CalibrateConfig:
 
 
 def calibrate(config: CalibrateConfig) -> None:
-    """Fit probabilities and thresholds of a release to labelled dialogues, and seal it as a new release."""
+    """Fits probabilities and thresholds of a release to labelled dialogues, and seals it as a new release."""
     require_single_process("train calibrate")
     require_new(config.out)
     source = resolve_release("scan", config.release or "embedded")
@@ -133,7 +133,7 @@ def calibrate(config: CalibrateConfig) -> None:
 
 
 def _calibration(scan: Scan | None) -> list[float]:
-    """The numbers that decide what becomes of a raw score, and the stated recall."""
+    """Returns slope, offset, both thresholds and recall of a scan, infinity for none."""
     if scan is None:
         return [math.inf] * 5
     recall = scan.contract.recall if scan.contract is not None else 0.0
@@ -141,7 +141,7 @@ def _calibration(scan: Scan | None) -> list[float]:
 
 
 def _describe(scan: Scan | None) -> str:
-    """From which probability on there are findings and suggestions."""
+    """Describes the thresholds of a scan."""
     parts = []
     if scan is not None and scan.threshold is not None:
         right = f" ({scan.natural.right} of {scan.natural.flagged} right)" if scan.natural is not None else ""
@@ -158,8 +158,8 @@ def calibrate_natural(
     precision: float,
     suggested: float,
 ) -> dict[str, Scan]:
-    """The scans fitted to real dialogues with labels: `scans` by code, None for a code that has no curve yet
-    and gets one only from `MIN_ERRORS` errors on."""
+    """Fits `scans` to real dialogues with labels: by code, None for a code without a curve, which gets one if
+    there are `MIN_ERRORS` errors."""
     scores = scan_examples(detector, examples)
     results = {}
     for code, scan in scans.items():
@@ -176,14 +176,14 @@ def code_units(
     examples: Sequence[Example],
     scores: Sequence[Mapping[int, Array]],
 ) -> tuple[Floats, Floats, list[str]]:
-    """`distinct_units` of one code."""
+    """Returns `distinct_units` of one code."""
     column = detector.info.head_codes.index(code)
     by_turn = [{turn: float(row[column]) for turn, row in turns.items()} for turns in scores]
     return distinct_units(by_turn, examples, code, whole_dialogue=code in detector.info.dialogue_codes)
 
 
 def scan_examples(detector: ReleaseDetector, examples: Sequence[Example]) -> list[dict[int, Array]]:
-    """Raw scores of each example by turn, each of shape (codes,)."""
+    """Returns raw scores of each example by turn, each of shape (codes,)."""
     assert detector.scanner is not None, "calibration loads a release's scan"
     scores: list[dict[int, Array]] = []
     masked = (mask_dialogue(example.dialogue)[0] for example in examples)
@@ -194,12 +194,12 @@ def scan_examples(detector: ReleaseDetector, examples: Sequence[Example]) -> lis
 
 
 CHUNK = 16
-"""Windows that a kill loses at most."""
+"""Maximum number of windows that a kill loses."""
 
 
-class KeptScores:
-    """An engine that asks `engine` only for windows without a file in `folder`. `weights` names the model's
-    weights: other weights have other files."""
+class ScoreCache:
+    """An engine that caches the scores of `engine` in `folder`, a file for each window and model; `weights`
+    identifies the model's weights."""
 
     def __init__(self, engine: Engine, folder: Path, weights: str) -> None:
         make_output_folder(folder)
@@ -210,7 +210,7 @@ class KeptScores:
         self.n_tokens = 0
 
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]:
-        """Scores of each window, in the order given."""
+        """Returns the scores of each window, in order."""
         files = [self._file(window) for window in windows]
         missing = [window for window, file in zip(windows, files, strict=True) if not file.exists()]
         self.n_tokens += sum(map(len, windows)) - sum(map(len, missing))
@@ -222,14 +222,13 @@ class KeptScores:
                 with atomic_file(self._file(window)) as file:
                     np.savez(file, scores.slots, *scores.spans)
             self.n_tokens += sum(map(len, chunk))
-        return [_read(file) for file in files]
+        results = []
+        for file in files:
+            with np.load(file) as arrays:
+                slots, *spans = (arrays[name] for name in arrays.files)
+            results.append(WindowScores(slots, tuple(spans)))
+        return results
 
     def _file(self, window: Rendered) -> Path:
         of = f"{self._key}|{window.ids}|{window.word_kinds}|{window.slots}"
         return self._folder / f"{hashlib.sha256(of.encode()).hexdigest()}.npz"
-
-
-def _read(file: Path) -> WindowScores:
-    with np.load(file) as arrays:
-        slots, *spans = (arrays[name] for name in arrays.files)
-    return WindowScores(slots, tuple(spans))

@@ -1,7 +1,6 @@
 """Training data of a scanner: windows of token ids with a target for every slot.
 
-Personal data are masked and windows rendered by the same code that serves. Independent of how the labels were
-made.
+Personal data are masked and windows rendered by the same code as in inference.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Target:
 
 
 def build_targets(examples: Iterable[Example], renderer: Renderer, codes: Sequence[str]) -> Iterator[Target]:
-    """The windows of all examples; one without an agent's turn has none."""
+    """Yields the windows of all examples; one without an agent's turn has none."""
     column = {code: index for index, code in enumerate(codes)}
     for example in examples:
         dialogue, texts = mask_dialogue(example.dialogue)
@@ -50,7 +49,8 @@ def build_targets(examples: Iterable[Example], renderer: Renderer, codes: Sequen
 def build_targets_with_prefixes(
     examples: Iterable[Example], share: float, seed: int, renderer: Renderer, codes: Sequence[str]
 ) -> Iterator[Target]:
-    """The windows of every example, and of a share of them also truncated after a random judged turn."""
+    """Yields the windows of every example, and of a share of them also truncated after a random judged
+    turn."""
     for example in examples:
         yield from build_targets([example], renderer, codes)
         rng = random.Random(f"{seed}/{example.pair or example.dialogue.id}")
@@ -60,7 +60,7 @@ def build_targets_with_prefixes(
 
 
 def truncate_example(example: Example, turn: int) -> Example:
-    """The example up to and with `turn`, for training on dialogues that go on."""
+    """Truncates the example after `turn`, for training on unfinished dialogues."""
     turns = tuple(item for item in example.dialogue.turns if item.index <= turn)
     return example.model_copy(
         update={
@@ -71,7 +71,7 @@ def truncate_example(example: Example, turn: int) -> Example:
 
 
 def _mask_label(label: Label, dialogue: Dialogue, texts: Sequence[MaskedText]) -> Label:
-    """The label with its span in the masked text; without a span, the whole turn."""
+    """Maps the label's span to the masked text; without a span, the whole turn."""
     index = next(index for index, turn in enumerate(dialogue.turns) if turn.index == label.turn)
     if label.start is None or label.end is None:
         return label.model_copy(update={"start": 0, "end": max(1, len(texts[index].text))})

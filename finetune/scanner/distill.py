@@ -3,11 +3,11 @@
     dialint train distill --teacher build/release --dialogues logs/*.jsonl --layers 3 --out build/small
     dialint train distill --teacher build/release --dialogues log.jsonl --base minilm --out build/small
 
-The teacher is a release or the folder of a trained scanner. It scores the masked dialogues once; its
-probabilities are the student's labels, by which `dialint.finetune.scanner.trainer` trains it. Teacher and
-student may have other tokens and windows (`soft_targets` aligns them). All windows with their targets
-are in memory. Writes a folder like that of ``dialint train sft scan``, for ``dialint train pack``; a stopped
-run resumes from its last checkpoint.
+The teacher is a release or the folder of a trained scanner. It scores the masked dialogues once;
+`dialint.finetune.scanner.trainer` trains the student on its probabilities. Teacher and student may have
+different tokens and windows (`soft_targets` aligns them). All windows with their targets are in memory.
+Writes a folder like that of ``dialint train sft scan``, for ``dialint train pack``; a stopped run resumes
+from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from dialint.finetune.scanner.trained import TrainedScanner
 
 HELDOUT = 100
-"""Held-out dialogues, at most; a twentieth of all if there are fewer than 2,000."""
+"""Maximum number of held-out dialogues; a twentieth of all if there are fewer than 2,000."""
 
 
 @command_options
@@ -98,7 +98,7 @@ class DistillConfig:
     """How it runs."""
 
     def scan_config(self, base: Path) -> ScanConfig:
-        """The options of the student's training."""
+        """Returns the options of the student's training."""
         shared = ("out", "epochs", "row_tokens", "context_tokens", "learning_rate", "head_learning_rate",
                   "running")  # fmt: skip
         own = {name: getattr(self, name) for name in shared}
@@ -106,7 +106,7 @@ class DistillConfig:
 
 
 def distill(config: DistillConfig) -> None:
-    """Train a small scanner on a teacher's scores of unlabelled dialogues.
+    """Trains a small scanner on a teacher's scores of unlabelled dialogues.
 
     Raises:
         ConfigError: a file or a library is missing, or teacher and student do not fit.
@@ -183,10 +183,10 @@ def distill(config: DistillConfig) -> None:
 
 
 def load_models(config: DistillConfig) -> tuple[TrainedScanner, TrainedScanner]:
-    """Teacher and student, the student on its device.
+    """Loads teacher and student, the student on its device.
 
     Raises:
-        ConfigError: nothing to start from, a base that does not load, or a scanner of other codes.
+        ConfigError: no base and no layers, a base that does not load, or a scanner of other codes.
     """
     from dialint.detector.engines.local import resolve_device
     from dialint.finetune.scanner.backbone import load_base
@@ -222,7 +222,7 @@ def load_models(config: DistillConfig) -> tuple[TrainedScanner, TrainedScanner]:
 
 
 def drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Dialogue]:
-    """The dialogues that are in no evaluation set of the examples."""
+    """Returns the dialogues that are in no evaluation set of the examples."""
     if examples is None:
         return dialogues
     names = [entry["name"] for entry in read_manifest(examples / MANIFEST, expected=Folder)["files"]]
@@ -237,8 +237,8 @@ def drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Dia
 def _score(
     config: DistillConfig, teacher: TrainedScanner, dialogues: Sequence[Dialogue], renderer: Renderer
 ) -> list[list[Target]]:
-    """The student's windows of each dialogue with the teacher's probabilities; dialogues without a turn to
-    score are left out."""
+    """Returns the student's windows of each dialogue with the teacher's probabilities, without dialogues that
+    have no turn to score."""
     scanner = teacher.scanner(config.row_tokens, config.running.precision, config.running.device)
     scanner = replace(scanner, dialogue_codes=tuple(False for _ in teacher.codes))  # a score for every turn
     results: list[list[Target]] = []
@@ -251,9 +251,8 @@ def _score(
 
 
 def soft_targets(windows: Sequence[Rendered], scores: Sequence[TurnScores], n_codes: int) -> list[Target]:
-    """The windows of one dialogue with the teacher's probabilities. A turn that the student reads in several
-    pieces has targets for its evidence only: the teacher's score of the turn belongs to no piece in
-    particular."""
+    """Returns the windows of one dialogue with the teacher's probabilities. A turn in several windows of the
+    student has targets for its evidence only: the teacher's score is of the whole turn."""
     by_turn = {turn.turn: turn for turn in scores}
     n_pieces = Counter(slot.turn for window in windows for slot in window.slots)
     no_scores = np.full((1, n_codes), -np.inf, np.float32)
@@ -270,14 +269,14 @@ def soft_targets(windows: Sequence[Rendered], scores: Sequence[TurnScores], n_co
 
 
 def _probabilities(logits: Array) -> Array:
-    """NaN, unknown, where the teacher has no score."""
+    """Returns probabilities; NaN, unknown, for -inf."""
     soft = 1.0 / (1.0 + np.exp(-np.clip(logits, -60, 60)))
     return np.where(np.isneginf(logits), np.nan, soft).astype(np.float32)
 
 
 def _align_evidence(slot: Slot, turn: TurnScores | None, n_codes: int) -> Array:
-    """Logits of shape (the student's tokens, codes): the highest of the teacher's tokens that share a
-    character with the student's; -inf where there is none."""
+    """Returns logits of shape (the student's tokens, codes): the highest of the teacher's tokens that overlap
+    the student's; -inf without one."""
     no_scores = np.full((len(slot.offsets), n_codes), -np.inf, np.float32)
     if turn is None or not turn.offsets or not slot.offsets:
         return no_scores
@@ -290,7 +289,7 @@ def _align_evidence(slot: Slot, turn: TurnScores | None, n_codes: int) -> Array:
 
 
 def mean_loss(model: ScanModel, targets: Sequence[Target], config: ScanConfig, bf16: bool) -> float:
-    """The loss on `targets` without training: the mean over rows, weighted by their number of windows."""
+    """Computes the loss on `targets` without training: the mean over rows, weighted by their windows."""
     import torch
 
     from dialint.finetune.scanner.trainer import scan_loss

@@ -25,9 +25,9 @@ CARD, COVERAGE = (Path(__file__).with_name(f"{name}.md.jinja") for name in ("MOD
 
 
 def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) -> str:
-    """Markdown: description, coverage, data and licences, figures with 95 % intervals, limits.
+    """Renders the card: description, coverage, data and licences, figures with 95 % intervals, limits.
 
-    `examples` is the manifest of the examples it was trained on.
+    `examples` is the manifest of the training examples.
     """
     return render_template(
         CARD,
@@ -46,7 +46,7 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
 
 
 def coverage(info: ReleaseInfo, taxonomy: Taxonomy) -> str:
-    """The section on what the release covers, how, and what it does not."""
+    """Renders the section on covered codes, by scan or check, and those that are not."""
     return render_template(
         COVERAGE,
         info=info,
@@ -59,7 +59,7 @@ def coverage(info: ReleaseInfo, taxonomy: Taxonomy) -> str:
 
 
 def _with_interval(figures: dict[str, Any], name: str) -> str:
-    """A figure with its 95 % interval, where it has one."""
+    """Formats a figure with its 95 % interval, if it has one."""
     low, high = figures[f"{name}_95"]
     if low is None:
         return _format(figures[name])

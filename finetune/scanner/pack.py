@@ -40,7 +40,7 @@ from dialint.eval.calibration import MIN_ERRORS, fit_contract, with_recall
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
 from dialint.finetune.scanner.calibrate import (
-    KeptScores,
+    ScoreCache,
     calibrate_natural,
     code_units,
     scan_examples,
@@ -62,7 +62,7 @@ MIN_LANGUAGE_SHARE = 0.05
 
 @command_options
 class PackConfig:
-    """The scanner to pack, and the limits of its release."""
+    """Options of `dialint train pack`."""
 
     scanner: Path
     """Folder of a trained scanner, also a distilled one."""
@@ -104,9 +104,8 @@ class PackConfig:
 
 
 def pack(config: PackConfig) -> None:
-    """Compress, calibrate and evaluate a trained scanner, and seal it as a release.
-
-    Until then the scores of what was read lie beside it: after a kill or an error the command goes on."""
+    """Compresses, calibrates and evaluates a trained scanner, and seals it as a release. Until then scores
+    are cached beside it: after a kill or an error the same command continues."""
     require_single_process("train pack")
     scores = config.out.with_name(f".{config.out.name}.scores")
     with making_folder(config.out) as folder:
@@ -115,7 +114,7 @@ def pack(config: PackConfig) -> None:
 
 
 def _write_release(config: PackConfig, folder: Path, scores: Path) -> None:
-    """Write all files of the release to `folder`, its manifest last; scores of windows to `scores`."""
+    """Writes all files of the release to `folder`, its manifest last; scores of windows to `scores`."""
     training = read_manifest(config.scanner / TRAINING, "dialint train sft scan", ScannerManifest)
     # None: distilled without labelled examples
     if training["examples"] not in (None, data_fingerprint(config.examples)):
@@ -131,13 +130,15 @@ def _write_release(config: PackConfig, folder: Path, scores: Path) -> None:
     finalize_release(folder, info)
     detector = load_detector(DetectorConfig(release=folder, taxonomy=config.taxonomy), unfinished=True)
     assert detector.scanner is not None, "a scanner was packed"
-    engine = KeptScores(detector.scanner.engine, scores, detector.weights)
+    engine = ScoreCache(detector.scanner.engine, scores, detector.weights)
     detector = detector.copy(scanner=replace(detector.scanner, engine=engine))
     path = find_set(config.examples, config.natural)
     natural = None if path is None else list(read_examples(path))
-    kept = {code: Scan.model_validate(scan, strict=False) for code, scan in training.get("scans", {}).items()}
-    calibrated = _calibrate(config, detector, natural, kept)
-    codes = _select_codes(config, detector, calibrated, natural, kept)
+    existing = {
+        code: Scan.model_validate(scan, strict=False) for code, scan in training.get("scans", {}).items()
+    }
+    calibrated = _calibrate(config, detector, natural, existing)
+    codes = _select_codes(config, detector, calibrated, natural, existing)
     if config.evidence and config.taxonomy is None:
         codes = add_checks(codes) if codes else codes
     info = info.model_copy(update={"codes": codes, "domain": calibrated_domain(config.examples, codes)})
@@ -156,9 +157,9 @@ def _write_release(config: PackConfig, folder: Path, scores: Path) -> None:
 
 
 def calibrated_domain(examples: Path, codes: Mapping[str, CodeRelease]) -> Domain | None:
-    """The domain that a release of `codes` is calibrated on, by which logs are called far: the dialogues of
-    training and calibration. None for other languages than English, of which no distance was measured, and
-    for few dialogues."""
+    """Fits the domain of a release of `codes`, by which logs are far or not, to the dialogues of training and
+    calibration. None for other languages than English, for which distances were not measured, and for few
+    dialogues."""
     if any(how.scan.languages != ("en",) for how in codes.values() if how.scan is not None):
         return None
     files = {name: find_set(examples, name) for name in ("train", "calibration")}
@@ -172,7 +173,7 @@ def calibrated_domain(examples: Path, codes: Mapping[str, CodeRelease]) -> Domai
 
 
 def _evaluate_sets(config: PackConfig, detector: ReleaseDetector) -> dict[str, Any]:
-    """The figures of every test set."""
+    """Computes the figures of every test set."""
     report = {}
     for name in config.sets or [name for name in SETS if find_set(config.examples, name)]:
         print(f"evaluating {name}", flush=True)
@@ -184,7 +185,7 @@ def _evaluate_sets(config: PackConfig, detector: ReleaseDetector) -> dict[str, A
 
 
 def _compress_weights(config: PackConfig, target: Path, base_sha256: str) -> None:
-    """Write the scanner's weights in the format that is served."""
+    """Writes the scanner's weights in the format that is served."""
     from safetensors.torch import load_file
 
     from dialint.detector.engines.quantization import encode_weight
@@ -197,7 +198,7 @@ def _compress_weights(config: PackConfig, target: Path, base_sha256: str) -> Non
 
 
 def describe_release(config: PackConfig, training: dict[str, Any], taxonomy: Taxonomy) -> ReleaseInfo:
-    """The release before calibration: it covers no code yet."""
+    """Returns the release before calibration, which covers no code yet."""
     recorded = training.get("base") or {}
     base = {name: recorded.get(name, UNKNOWN_BASE) for name in ("name", "revision", "licence")}
     return ReleaseInfo(
@@ -214,23 +215,23 @@ def describe_release(config: PackConfig, training: dict[str, Any], taxonomy: Tax
 
 
 def _calibrate(
-    config: PackConfig, detector: ReleaseDetector, natural: list[Example] | None, kept: Mapping[str, Scan]
+    config: PackConfig, detector: ReleaseDetector, natural: list[Example] | None, existing: Mapping[str, Scan]
 ) -> dict[str, CodeRelease]:
-    """Fit curve and threshold of every code of the head on the calibration split. What is `kept` of a release
-    stays, unless the split shows that the code may flag, or `natural` has errors enough."""
+    """Fits curve and threshold of every code of the head to the calibration split. The `existing` scans of a
+    continued release stay, unless the split gives a code a contract, or `natural` has `MIN_ERRORS` errors."""
     examples = list(read_examples(require_set(config.examples, "calibration")))
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
     scores = scan_examples(detector, examples)
     languages = calibrated_languages(natural or examples, detector.taxonomy)
-    scans: dict[str, Scan | None] = {code: kept.get(code) for code in detector.info.head_codes}
+    scans: dict[str, Scan | None] = {code: existing.get(code) for code in detector.info.head_codes}
     units = {code: code_units(detector, code, examples, scores)[:2] for code in scans}
     for code, (truth, raw) in units.items():
         per: Literal["turn", "dialogue"] = "dialogue" if code in detector.info.dialogue_codes else "turn"
         rate = config.per_100 if per == "turn" else config.per_100_dialogues
         if truth.any():
             scan = fit_contract(truth, raw, rate, config.confidence, per)
-            if code not in kept or (scan.contract is not None and (truth > 0.5).sum() >= MIN_ERRORS):
+            if code not in existing or (scan.contract is not None and (truth > 0.5).sum() >= MIN_ERRORS):
                 scans[code] = scan.model_copy(update={"languages": languages[code]})
     if natural:
         wanted = config.natural_precision, config.suggested_precision
@@ -240,7 +241,7 @@ def _calibrate(
 
 
 def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:
-    """The languages of every code: those of the dialogues with its error, less languages below
+    """Returns the languages of every code: those of the dialogues with its error, less languages below
     `MIN_LANGUAGE_SHARE`; codes that exclude one another have the same. English if no language is detected."""
     of_dialogue = [detect_languages(mask_dialogue(example.dialogue)[0])[0] for example in examples]
     counts = Counter(language for language in of_dialogue if language != UNKNOWN)
@@ -256,8 +257,7 @@ def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dic
 
 
 def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
-    """`codes` with their exact checks, and with the codes that only a check finds; in the order of
-    the taxonomy."""
+    """Adds exact checks to `codes`, and the codes that only a check finds; in the order of the taxonomy."""
     own = {name: each.load(Check).codes for name, each in check_plugins().items() if each.is_own}
     results: dict[str, CodeRelease] = {}
     for code in load_taxonomy(None).codes:
@@ -273,12 +273,12 @@ def _select_codes(
     detector: ReleaseDetector,
     calibrated: Mapping[str, CodeRelease],
     natural: list[Example] | None,
-    kept: Mapping[str, Scan],
+    existing: Mapping[str, Scan],
 ) -> dict[str, CodeRelease]:
-    """The codes that may flag and reach the average precision on the set dev, those `kept` of a release, and
-    those with suggestions. Where there are `natural` dialogues also those that reach it and may not flag, and
-    those with errors enough there: dialogues are ranked by their probabilities. Of codes that exclude one
-    another all or none, those that may not flag too: their probabilities are one distribution.
+    """Selects the codes that may flag and reach the average precision on the set dev, those `existing` in a
+    release, and those with suggestions. With `natural` dialogues also those that reach it and may not flag,
+    and those with `MIN_ERRORS` errors there, as their probabilities rank dialogues. Of codes that exclude one
+    another all or none: their probabilities are one distribution.
     """
     examples = list(read_examples(require_set(config.examples, "dev")))
     all_codes = detector.copy(info=detector.info.model_copy(update={"codes": calibrated}))
@@ -289,10 +289,10 @@ def _select_codes(
         scan, rivals = release.scan, detector.taxonomy.rivals(code)
         assert scan is not None, "no other codes are calibrated"
         precision = figures[code]["average_precision"] if code in figures else None
-        told = "no errors" if precision is None else f"average precision {precision}"
-        print(f"{code}: {told} on dev", flush=True)
+        figure = "no errors" if precision is None else f"average precision {precision}"
+        print(f"{code}: {figure} on dev", flush=True)
         if (
-            code in kept
+            code in existing
             or n_natural[code] >= MIN_ERRORS
             or scan.natural is not None
             or scan.suggest_at is not None
@@ -309,8 +309,8 @@ def _select_codes(
 
 
 def _limit(config: PackConfig, code: str, scan: Scan, by_natural: bool) -> Scan:
-    """The scan of a code without findings where natural dialogues are there and allow none: what keeps its
-    contract on other text is suggested. No suggestions where the options say so."""
+    """Replaces the contract of a code by suggestions if natural dialogues have no threshold for findings of
+    it, and removes suggestions by `config`."""
     if scan.natural is None and by_natural:
         limit = scan.contract.threshold if scan.contract is not None else None
         scan = scan.model_copy(update={"contract": None, "suggest_at": scan.suggest_at or limit})

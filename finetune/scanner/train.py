@@ -1,11 +1,11 @@
-"""Trains a scanner on labelled examples: heads on a base that stays as it is, or the base too.
+"""Trains a scanner on labelled examples: heads on a frozen base, or the base too.
 
     dialint train sft scan --examples build/examples --base smollm2 --layers 16 --out build/scanner
     dialint train sft scan --examples build/examples --base embedded --out build/scanner --epochs 2
 
 Without ``--epochs`` each example is read once, and the heads are fitted by logistic regression. Those of a
-release stay near what they were, so that few labels make none worse; it keeps the codes that nobody labelled,
-and their calibration. With ``--epochs`` base and heads learn by binary cross-entropy on slots of turns and
+release are regularized towards their weights, so that few labels make none worse; unlabelled codes and their
+calibration stay. With ``--epochs`` base and heads are trained by binary cross-entropy on slots of turns and
 evidence tokens; a stopped run resumes from its last checkpoint. Reads the sets ``train`` and ``dev`` (JSONL
 or Parquet) and ``manifest.json`` of the examples folder and the base model's folder. Writes a folder with
 ``model.safetensors`` and ``training.json``.
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 OF_EPOCHS = (
     "tokens", "accumulate", "learning_rate", "head_learning_rate", "span_weight", "eval_steps", "patience",
 )  # fmt: skip
-"""Options without effect on heads that are fitted."""
+"""Options without effect on fitted heads."""
 EVALUATION_SETS = ("dev", "dev_natural")
 """Sets that are evaluated during training; the second is real dialogues with labels."""
 
 
 def scan(config: ScanConfig) -> None:
-    """Train a scanner on labelled examples."""
+    """Trains a scanner on labelled examples."""
     from dialint.detector.engines.local import LocalEngine, resolve_device, resolve_precision
     from dialint.finetune.scanner.backbone import build_network, load_base, merge_adapters
-    from dialint.finetune.scanner.trained import TrainedScanner, continue_heads, kept_scans, write_scanner
+    from dialint.finetune.scanner.trained import TrainedScanner, continue_heads, existing_scans, write_scanner
     from dialint.finetune.scanner.trainer import ScanTrainer
 
     _validate(config)
@@ -111,7 +111,7 @@ def scan(config: ScanConfig) -> None:
     )
     lineage |= {
         "continued_from": None if continued is None else continued.sha256,
-        "scans": kept_scans(base.folder) if _keeps_release(config) else {},
+        "scans": existing_scans(base.folder) if _keeps_release(config) else {},
         "precision": precision,
         "peak_memory_mb": round(peak_memory() / 1e6),
     }
@@ -120,8 +120,7 @@ def scan(config: ScanConfig) -> None:
 
 
 def _fit(config: ScanConfig, model: ScanModel, data: TrainData, engine: LocalEngine) -> dict[str, Any]:
-    """Fit the heads of `model`, and return what the manifest says of it, with figures of the evaluation
-    sets."""
+    """Fits the heads of `model`, and returns the manifest's fields, with figures of the evaluation sets."""
     from dialint.finetune.scanner.trainer import evaluate_scanner, fit_heads, read_states
 
     began = time.monotonic()
@@ -137,7 +136,7 @@ def _fit(config: ScanConfig, model: ScanModel, data: TrainData, engine: LocalEng
 
 
 def _validate(config: ScanConfig) -> None:
-    """Validate options and files before any work is done.
+    """Validates options and files before any work is done.
 
     Raises:
         ConfigError: a library or a file is missing, or a launcher started several processes.
@@ -148,9 +147,9 @@ def _validate(config: ScanConfig) -> None:
     config.adapters.validate()
     if not config.epochs:
         defaults = {each.name: each.default for each in fields(ScanConfig)}
-        given = [name for name in OF_EPOCHS if getattr(config, name) != defaults[name]]
-        if given or config.adapters.adapter == "lora":
-            which = " ".join(f"--{name.replace('_', '-')}" for name in given) or "adapters"
+        changed = [name for name in OF_EPOCHS if getattr(config, name) != defaults[name]]
+        if changed or config.adapters.adapter == "lora":
+            which = " ".join(f"--{name.replace('_', '-')}" for name in changed) or "adapters"
             raise ConfigError("E_OPTION", f"{which}: only where the base is trained too, as by --epochs 1")
     config.running.validate()
     for path in (require_set(config.examples, "train"), config.examples / MANIFEST):
@@ -159,20 +158,23 @@ def _validate(config: ScanConfig) -> None:
 
 
 def load_data(config: ScanConfig, base: BaseModel, codes: list[str]) -> TrainData:
-    """Read the windows to train on and those of the evaluation sets."""
+    """Reads the windows to train on and those of the evaluation sets."""
     from dialint.finetune.scanner.trainer import TrainData
 
-    renderer = Renderer(base.render, base.tokenizer)
-    unknown, seed = set(codes) - _labelled_codes(config), config.running.seed
+    renderer, path = Renderer(base.render, base.tokenizer), require_set(config.examples, "train")
+    labelled = set(read_manifest(config.examples / MANIFEST, expected=Examples).get("codes") or ())
+    labelled |= {label.code for example in read_examples(path) for label in example.labels}
+    unlabelled = set(codes) - labelled
     examples = (
-        example.model_copy(update={"unlabelled": tuple({*example.unlabelled, *unknown})})
-        for example in read_examples(require_set(config.examples, "train"))
+        example.model_copy(update={"unlabelled": tuple({*example.unlabelled, *unlabelled})})
+        for example in read_examples(path)
     )
-    train = list(build_targets_with_prefixes(examples, config.prefix_share, seed, renderer, codes))
+    share, seed = config.prefix_share, config.running.seed
+    train = list(build_targets_with_prefixes(examples, share, seed, renderer, codes))
     evaluation = {
-        name: list(build_targets(read_examples(path), renderer, codes))
+        name: list(build_targets(read_examples(file), renderer, codes))
         for name in EVALUATION_SETS
-        if (path := find_set(config.examples, name))
+        if (file := find_set(config.examples, name))
     }
     print(f"{len(train)} windows to train on, {sum(len(t.window) for t in train)} tokens", flush=True)
     job = job_of_config(config, data_fingerprint(config.examples), base.sha256, base.shape, base.tokenizer)
@@ -180,20 +182,13 @@ def load_data(config: ScanConfig, base: BaseModel, codes: list[str]) -> TrainDat
 
 
 def _keeps_release(config: ScanConfig) -> bool:
-    """Return whether a base that is a scanner keeps what the labels do not change."""
+    """Returns whether codes and calibration of a base that is a scanner stay without labels."""
     return not (config.epochs or config.new_heads or config.taxonomy is not None)
 
 
-def _labelled_codes(config: ScanConfig) -> set[str]:
-    """The codes that the examples were labelled for: those of their manifest, and all that a label names."""
-    listed = read_manifest(config.examples / MANIFEST, expected=Examples).get("codes") or ()
-    train = read_examples(require_set(config.examples, "train"))
-    return {*listed, *(label.code for example in train for label in example.labels)}
-
-
 def select_codes(config: ScanConfig) -> tuple[list[str], list[str]]:
-    """The codes of the scanner, in the order of the taxonomy, and those of them that are of dialogue scope:
-    without `config.codes` those that the labels name, and those of a scanner that is kept.
+    """Returns the codes of the scanner, in the order of the taxonomy, and those of dialogue scope: by default
+    the codes of the labels, and those of a scanner that is continued.
 
     Raises:
         ConfigError: E_CODE, there is none, or one that the taxonomy does not have.

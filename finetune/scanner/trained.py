@@ -1,7 +1,4 @@
-"""Reads a trained scanner from a release or from the folder of a training, and writes such a folder.
-
-Nothing here changes weights.
-"""
+"""Reads a trained scanner from a release or from the folder of a training, and writes such a folder."""
 
 from __future__ import annotations
 
@@ -58,10 +55,10 @@ Weights = dict[str, "torch.Tensor"]
 @dataclass(frozen=True)
 class TrainedScanner:
     """A scanner. `shape` is its backbone's ``config.json``, `tokenizer` the text of ``tokenizer.json``,
-    `examples` the fingerprint of the examples it was trained on, None for none; `sha256` changes with any
-    weight; `stands_on_base`: its backbone is the first layers of a base that can be fetched, and is not
-    written; `base` holds name, revision and licence of the base model, `taxonomy` the version of the taxonomy
-    and `config` the options of the training, as far as they are recorded."""
+    `examples` the fingerprint of its training examples, None for none; `sha256` is that of its weights;
+    `stands_on_base`: its backbone is the first layers of a base that can be fetched, and is not written;
+    `base` has name, revision and licence of the base model, `taxonomy` the version of the taxonomy and
+    `config` the options of the training, None if not recorded."""
 
     model: ScanModel
     codes: tuple[str, ...]
@@ -78,7 +75,7 @@ class TrainedScanner:
     stands_on_base: bool = False
 
     def scanner(self, row_tokens: int, precision: Precision, device: str) -> Scanner:
-        """A detector's scanner with this model, on `device`."""
+        """Returns a detector's scanner with this model, on `device`."""
         from dialint.detector.engines.local import LocalEngine
 
         return Scanner(
@@ -89,7 +86,7 @@ class TrainedScanner:
 
 
 def read_scanner(folder: Path) -> TrainedScanner:
-    """Read the scanner of a release or of the folder of a training.
+    """Reads the scanner of a release or of the folder of a training.
 
     Raises:
         ConfigError: E_SCANNER, it is neither, or its parts do not fit together.
@@ -99,8 +96,7 @@ def read_scanner(folder: Path) -> TrainedScanner:
 
 
 def is_scanner(folder: Path) -> bool:
-    """Return whether the folder holds a scanner of a training; pre-training writes a ``training.json``
-    too."""
+    """Returns whether the folder has a trained scanner; pre-training writes a ``training.json`` too."""
     try:
         training = json.loads((folder / TRAINING).read_text())
     except (OSError, ValueError):
@@ -152,7 +148,7 @@ def _read_training(folder: Path) -> TrainedScanner:
 
 
 def select_dialogue_codes(codes: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of dialogue scope, which a dialogue has once.
+    """Returns the codes of dialogue scope, which a dialogue has once.
 
     Raises:
         ConfigError: E_CODE, the taxonomy does not have all of `codes`.
@@ -164,7 +160,7 @@ def select_dialogue_codes(codes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def build_scan_model(shape: Shape, weights: Weights, n_codes: int, *, history: bool) -> ScanModel:
-    """A scanner of that shape with exactly these weights.
+    """Builds a scanner of that shape with exactly these weights.
 
     Raises:
         RuntimeError: the weights are not those of the shape.
@@ -180,7 +176,7 @@ def build_scan_model(shape: Shape, weights: Weights, n_codes: int, *, history: b
 
 
 def _tensor_names(shape: Shape, n_codes: int) -> frozenset[str]:
-    """The names of a scanner's tensors of that shape."""
+    """Returns the names of a scanner's tensors of that shape."""
     import torch
 
     from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
@@ -189,8 +185,9 @@ def _tensor_names(shape: Shape, n_codes: int) -> frozenset[str]:
         return frozenset(ScanModel(backbone_from_config(shape), n_codes).state_dict())
 
 
-def kept_scans(folder: Path) -> dict[str, dict[str, Any]]:
-    """The calibration of a release's scan by code, or that which a trained scanner continues."""
+def existing_scans(folder: Path) -> dict[str, dict[str, Any]]:
+    """Reads the calibration by code of a release's scan, or of the release that a trained scanner
+    continues."""
     content = scanner_manifest(folder)
     codes = content.get("codes", {}) if "head_codes" in content else {}
     scans: dict[str, dict[str, Any]] = content.get("scans", {})
@@ -198,9 +195,8 @@ def kept_scans(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> TrainedScanner | None:
-    """Copy into `model`, in place, what a scanner in the folder `base` has learnt beside its backbone: the
-    heads of the codes that both have, and the embeddings of repeated words. Returns that scanner; None for
-    any other base, which has neither."""
+    """Copies into `model`, in place, the heads of shared codes and the embeddings of repeated words of a
+    scanner in the folder `base`, and returns that scanner; None for any other base."""
     import torch
 
     if not (base / "release.json").exists() and not is_scanner(base):
@@ -224,7 +220,8 @@ def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> Traine
 def init_student(
     config: ScanConfig, base: BaseModel, codes: tuple[str, ...], origin: Mapping[str, str] | None
 ) -> TrainedScanner:
-    """A scanner of `base` with new heads, to be trained; `origin` is the base's name, revision and licence.
+    """Makes a scanner of `base` with new heads, to be trained; `origin` is the base's name, revision,
+    licence.
 
     Raises:
         ConfigError: E_BASE, its tokenizer lacks our control tokens, or its weights are not those of its
@@ -242,7 +239,7 @@ def init_student(
 
 
 def evenly_spaced(n_layers: int, n_selected: int) -> list[int]:
-    """The indices of `n_selected` of `n_layers` layers, evenly spaced, the first and the last among them.
+    """Returns the indices of `n_selected` of `n_layers` layers, evenly spaced, with the first and the last.
 
     Raises:
         ConfigError: E_OPTION, `n_selected` is not 1 to `n_layers`.
@@ -253,8 +250,7 @@ def evenly_spaced(n_layers: int, n_selected: int) -> list[int]:
 
 
 def select_layers(scanner: TrainedScanner, layers: Sequence[int]) -> TrainedScanner:
-    """The scanner with only these layers, renumbered in that order. Shape and weights change together, so
-    that the evaluated model is the one that is saved.
+    """Returns the scanner with only these layers, renumbered in that order, in shape and weights.
 
     Raises:
         ConfigError: E_BASE, its layers are not one numbered stack.
@@ -276,7 +272,7 @@ def select_layers(scanner: TrainedScanner, layers: Sequence[int]) -> TrainedScan
 
 
 def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, lineage: Mapping[str, Any]) -> None:
-    """Write the folder of a trained scanner, its manifest last, with the fields of `lineage` in it."""
+    """Writes the folder of a trained scanner, its manifest last, with the fields of `lineage` in it."""
     weights = scanner.model.state_dict()
     if scanner.stands_on_base:
         weights = {name: weight for name, weight in weights.items() if not name.startswith(BACKBONE)}

@@ -1,11 +1,11 @@
 """Trains and evaluates a scanner: rows of windows, the loss of a step, average precision; or its heads alone.
 
-The heads alone are fitted by logistic regression on the hidden states of a base that stays as it is, and
-reads every window once: a head for each code on the slot's state and the mean of the turn's tokens,
-standardised, with an L2 penalty towards the head that the scanner has. A release's stays near it, with its
-bias, a new one begins at zero. Standardisation is then multiplied into the weights.
+The heads alone are fitted by logistic regression on the hidden states of a frozen base, which reads every
+window once: a head for each code on the slot's state and the mean of the turn's tokens, standardised, with an
+L2 penalty towards the existing head of a release, bias included, or towards zero. Standardisation is then
+multiplied into the weights.
 
-Everything random follows from the seed and the step's number. Targets come from
+All randomness follows from the seed and the step's number. Targets come from
 `dialint.finetune.scanner.data`, the model from `dialint.finetune.scanner.backbone`.
 """
 
@@ -45,8 +45,8 @@ EVAL_WINDOWS = 500
 
 @dataclass(frozen=True)
 class TrainData:
-    """Windows to train on, those of each evaluation set, the codes of their columns, and the job that a
-    checkpoint belongs to."""
+    """Windows to train on, those of each evaluation set, the codes of their columns, and the checkpoints'
+    job."""
 
     train: Sequence[Target]
     evaluation: dict[str, list[Target]]
@@ -77,8 +77,8 @@ class ScanTrainer:
         self.optimizer = build_optimizer(self.config.running.optimizer, groups, device)
 
     def build_loop(self) -> TrainingLoop:
-        """The run in the folder of the config. Loss, and average precision of each code on the evaluation
-        sets, go to ``metrics.jsonl``."""
+        """Builds the run in the folder of the config. Loss, and average precision of each code on the
+        evaluation sets, go to ``metrics.jsonl``."""
         config = self.config
         self.model.train()
         return TrainingLoop(
@@ -97,7 +97,7 @@ class ScanTrainer:
         )
 
     def train_step(self, step: int) -> StepOutput:
-        """The optimizer's step number `step`.
+        """Makes the optimizer's step number `step`.
 
         Raises:
             ConfigError: E_DIVERGED, the loss or the gradient is NaN or infinite.
@@ -118,7 +118,7 @@ class ScanTrainer:
         return StepOutput(sum(len(target.window) for row in rows for target in row), total)
 
     def evaluate(self, at_most: int | None = None) -> dict[str, Any]:
-        """Figures of each evaluation set, of its first `at_most` windows where that is given."""
+        """Computes figures of each evaluation set, or of its first `at_most` windows."""
         model, codes, row_tokens = self.model, self.data.codes, self.config.row_tokens
         figures = {
             name: evaluate_scanner(model, targets[:at_most], codes, row_tokens, self.precision)
@@ -130,7 +130,7 @@ class ScanTrainer:
     def _evaluate_early(self, step: int) -> Evaluation:
         """
         Raises:
-            ConfigError: E_EXAMPLE, early stopping is wanted, and ``dev`` has no error to be measured by.
+            ConfigError: E_EXAMPLE, early stopping without an error in ``dev``.
         """
         figures = self.evaluate(EVAL_WINDOWS)
         score = figures.get("dev", {}).get("ap", {}).get("macro")
@@ -146,10 +146,10 @@ def scan_loss(
     counts: tuple[int, int] | None = None,
     bf16: bool = False,
 ) -> torch.Tensor:
-    """The mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence token, by
-    one packed forward pass over the windows of `row`; the heads compute in fp32. Where a step has several
-    rows, `counts` are the step's slots and tokens, and this is the row's part. `bf16`: the backbone computes
-    in bf16."""
+    """Computes the mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence
+    token, by one packed forward pass over the windows of `row`; the heads compute in fp32. If a step has
+    several rows, `counts` are the step's slots and tokens, and this is the row's part. `bf16`: the backbone
+    computes in bf16."""
     windows = [target.window for target in row]
     device = model.slot_head.weight.device
     packed = pack_windows(windows).to(device)
@@ -164,16 +164,15 @@ def scan_loss(
 
 
 def cross_entropy(logits: torch.Tensor, targets: Sequence[Array], count: int | None = None) -> torch.Tensor:
-    """Binary cross-entropy of shape (positions, codes) with soft targets, summed over codes, divided by
-    `count`, by default the number of positions that have any target. A target of NaN is unknown and adds
-    nothing."""
+    """Computes the binary cross-entropy of shape (positions, codes) with soft targets, summed over codes,
+    divided by `count`, by default the number of positions with any target. A target of NaN is unknown and
+    adds nothing."""
     if not len(logits):
         return logits.new_zeros(())
     wanted = torch.from_numpy(np.concatenate(targets)).to(logits.device)
-    is_known = ~wanted.isnan()
-    divisor = is_known.any(dim=1).sum().clamp_min(1) if count is None else count
-    logits, wanted = logits[is_known], wanted[is_known]
-    return binary_cross_entropy_with_logits(logits, wanted, reduction="sum") / divisor
+    mask = ~wanted.isnan()
+    divisor = mask.any(dim=1).sum().clamp_min(1) if count is None else count
+    return binary_cross_entropy_with_logits(logits[mask], wanted[mask], reduction="sum") / divisor
 
 
 def evaluate_scanner(
@@ -183,7 +182,7 @@ def evaluate_scanner(
     row_tokens: int,
     precision: Precision = "auto",
 ) -> dict[str, dict[str, float]]:
-    """Average precision of each code on the windows, and its mean; nothing of no windows."""
+    """Computes the average precision of each code on the windows, and its mean; empty without windows."""
     if not targets:
         return {}
     trained = [weight for weight in model.parameters() if weight.requires_grad]
@@ -198,29 +197,30 @@ def evaluate_scanner(
 def average_precisions(
     truth: np.ndarray, scores: np.ndarray, codes: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """Average precision of each code that has an error, and the mean, of arrays of shape (slots, codes);
-    what is unknown, NaN, is left out."""
+    """Computes the average precision of each code that has an error, and the mean, from arrays of shape
+    (slots, codes), without NaN."""
     ranked = {}
     for column, code in enumerate(codes):
-        is_known = ~np.isnan(truth[:, column])
-        wrong = truth[is_known, column] > 0.5
+        mask = ~np.isnan(truth[:, column])
+        wrong = truth[mask, column] > 0.5
         if wrong.any():
-            ranked[code] = round(average_precision(wrong, scores[is_known, column]), 3)
+            ranked[code] = round(average_precision(wrong, scores[mask, column]), 3)
     return {"ap": {"macro": round(float(np.mean(list(ranked.values()))), 3), **ranked}} if ranked else {}
 
 
 STRENGTH = 0.01
 """Inverse strength of the L2 penalty; chosen on real dialogues (`docs/experiments/training.md`)."""
-KEPT_STRENGTH, KEPT_BIAS = 0.001, 0.1
-"""The same of weights and biases that a release has learnt: fifty labels leave it as good as it was."""
+RELEASE_STRENGTH, RELEASE_BIAS = 0.001, 0.1
+"""The same of weights and biases of a release: fifty labels leave it as good as it was."""
 ITERATIONS = 150
-DOUBT = (0.3, 0.7)
-"""Labels of a probability between these say neither."""
+UNCERTAIN = (0.3, 0.7)
+"""Labels of a probability between these are not used."""
 
 
 def read_states(engine: LocalEngine, targets: Sequence[Target]) -> tuple[Array, Array]:
-    """The hidden states of every slot of the windows and the mean of its tokens, shape (slots, 2 x hidden),
-    in half precision, and the labels, shape (slots, codes), NaN where unknown or in doubt."""
+    """Computes the hidden states of every slot of the windows and the mean of its tokens, shape (slots, 2 x
+    hidden), in half precision, and returns them with the labels, shape (slots, codes), NaN if unknown or
+    uncertain."""
     states, labels = [], []
     rows = fill_rows([len(target.window) for target in targets], engine.row_tokens)
     for row in track(rows, len(rows), "reading examples"):
@@ -234,31 +234,30 @@ def read_states(engine: LocalEngine, targets: Sequence[Target]) -> tuple[Array, 
             states.append(torch.cat([hidden[positions.slots], means], dim=1).half().cpu().numpy())
         labels += [targets[index].turns for index in row]
     wanted = np.concatenate(labels)
-    in_doubt = (wanted > DOUBT[0]) & (wanted < DOUBT[1])
-    return np.concatenate(states), np.where(in_doubt, np.float32(np.nan), wanted.round())
+    is_uncertain = (wanted > UNCERTAIN[0]) & (wanted < UNCERTAIN[1])
+    return np.concatenate(states), np.where(is_uncertain, np.float32(np.nan), wanted.round())
 
 
 def fit_heads(model: ScanModel, states: Array, labels: Array) -> None:
-    """Fit the heads of `model`, in place, to what `read_states` returned."""
+    """Fits the heads of `model`, in place, to states and labels of `read_states`."""
     inputs = torch.from_numpy(states).float()
     mean, deviation = inputs.mean(dim=0), inputs.std(dim=0, correction=0) + 1e-4
     inputs.sub_(mean).div_(deviation)
     before = torch.cat([model.slot_head.weight, model.token_head.weight], dim=1).detach().cpu().float()
     towards = (before * deviation).T.contiguous()
     level = model.slot_head.bias.detach().cpu().float() + before @ mean
-    is_kept = before.any(dim=1)
-    strength = torch.where(is_kept, KEPT_STRENGTH, STRENGTH)
-    wanted, known = torch.from_numpy(np.nan_to_num(labels)), torch.from_numpy(~np.isnan(labels)).float()
+    is_of_release = before.any(dim=1)
+    strength = torch.where(is_of_release, RELEASE_STRENGTH, STRENGTH)
+    wanted, mask = torch.from_numpy(np.nan_to_num(labels)), torch.from_numpy(~np.isnan(labels)).float()
     weights, bias = towards.clone().requires_grad_(), level.clone().requires_grad_()
     optimizer = torch.optim.LBFGS([weights, bias], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
         logits = inputs @ weights + bias
-        errors = binary_cross_entropy_with_logits(logits, wanted, known, reduction="sum")
-        penalty = ((weights - towards) ** 2 / strength).sum() + (
-            (bias - level)[is_kept] ** 2 / KEPT_BIAS
-        ).sum()
+        errors = binary_cross_entropy_with_logits(logits, wanted, mask, reduction="sum")
+        penalty = ((weights - towards) ** 2 / strength).sum()
+        penalty = penalty + ((bias - level)[is_of_release] ** 2 / RELEASE_BIAS).sum()
         total = (errors + penalty / 2) / len(inputs)
         total.backward()  # type: ignore[no-untyped-call]
         return total

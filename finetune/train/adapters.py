@@ -1,4 +1,4 @@
-"""Low-rank adapters: the options of stages that train them, models with adapters loaded and saved."""
+"""Low-rank adapters: their options, and loading and saving models with adapters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PEFT_NAMES = {
 
 @command_options
 class AdapterOptions:
-    """Which weights of a base model are trained: all, or adapters beside frozen ones."""
+    """The trained weights of a base model: all, or adapters beside frozen ones."""
 
     adapter: Annotated[Literal["none", "lora"], Parameter(show_default=False)] = "lora"
     """lora: train low-rank adapters; none: all weights. The default is lora for a judge and its reward; for a
@@ -59,7 +59,7 @@ class AdapterOptions:
             raise ConfigError("E_OPTION", "--targets must name layers")
 
     def validate(self) -> None:
-        """Check that the options go together and that their libraries are installed.
+        """Checks that the options go together and that their libraries are installed.
 
         Raises:
             ConfigError: E_OPTION or E_EXTRA.
@@ -87,8 +87,8 @@ def load_model(
     full_precision: bool = False,
     bf16: bool = False,
 ) -> Any:
-    """The model of `source` with its adapter; without one and if it is `trainable`, with a new adapter unless
-    all weights are trained.
+    """Loads the model of `source` with its adapter; without one and if it is `trainable`, with a new adapter
+    unless all weights are trained.
 
     `kind` and `full_precision` as in `load_base_model`. With `bf16` frozen weights are stored in bf16;
     trained weights stay in fp32.
@@ -116,7 +116,7 @@ def load_model(
 
 
 def unwrap(model: Any) -> Any:
-    """The language model inside of adapters and of `DistributedDataParallel`, or the model itself."""
+    """Returns the language model inside of adapters and of `DistributedDataParallel`, or the model itself."""
     import torch
 
     if isinstance(model, torch.nn.parallel.DistributedDataParallel):
@@ -125,7 +125,7 @@ def unwrap(model: Any) -> Any:
 
 
 def require_positions(model: Any, longest: int) -> None:
-    """Check that a model has positions for `longest` tokens.
+    """Checks that a model has positions for `longest` tokens.
 
     Raises:
         ConfigError: E_BASE, for fewer.
@@ -143,8 +143,8 @@ def require_positions(model: Any, longest: int) -> None:
 def add_adapters(
     model: Any, adapters: AdapterOptions, kind: str | None, rows: Sequence[int] = ()
 ) -> PeftModel:
-    """New adapters on a frozen model. `kind` None: a bare backbone. `rows` of its embeddings are
-    trained too."""
+    """Adds adapters to a frozen model. `kind` None: a bare backbone. `rows` of its embeddings are trained
+    too."""
     from peft import get_peft_model
 
     try:
@@ -171,7 +171,8 @@ def _lora_config(adapters: AdapterOptions, kind: str | None = None, rows: Sequen
 
 
 def _validate_same_shape(folder: Path, adapters: AdapterOptions) -> None:
-    """Training continues an existing adapter as it is: options that require another shape are refused."""
+    """Refuses options that require another shape than that of the existing adapter, which is trained
+    further."""
     from peft import LoraConfig
 
     existing = LoraConfig.from_pretrained(str(folder))
@@ -197,11 +198,11 @@ def _validate_same_shape(folder: Path, adapters: AdapterOptions) -> None:
 def save_model(
     model: Any, folder: Path, source: ModelSource, weights: Mapping[str, torch.Tensor] | None = None
 ) -> None:
-    """Save the adapter with the name of its base, or all weights; `weights` in place of the model's where
-    these are cut up. The caller writes the manifest.
+    """Saves the adapter with the name of its base, or all weights; `weights` in place of the model's if these
+    are sharded. The caller writes the manifest.
 
     Raises:
-        ConfigError: E_DIVERGED, what would be saved holds NaN or infinity.
+        ConfigError: E_DIVERGED, a weight is NaN or infinite.
     """
     has_adapter = hasattr(model, "peft_config")
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad or not has_adapter}

@@ -1,9 +1,9 @@
 """Checkpoints: a folder for each, sealed by a manifest that is written last. Losses, gradients and weights
-that are not finite end a training, and nothing of them is saved.
+that are not finite end a training and are not saved.
 
-A run resumes from the newest sealed checkpoint of its own job; an unsealed one, which a killed run left, is
-removed. The sha256 of every file is verified before it is read, and tensors are loaded without running code.
-The Hugging Face trainers write the content of a checkpoint themselves (`hf_trainer` seals it); the content of
+A run resumes from the newest sealed checkpoint of its own job; an unsealed one of a killed run is removed.
+The sha256 of every file is verified before it is read, and tensors are loaded without running code. The
+Hugging Face trainers write the content of a checkpoint themselves (`hf_trainer` seals it); the content of
 `dialint.finetune.train.loop` is one file, ``state.pt``.
 """
 
@@ -42,7 +42,7 @@ STATE = "state.pt"
 FORMAT = "dialint-loop-3"
 """Changes whenever the content of ``state.pt`` does; part of the job."""
 INTERVAL_S = 300.0
-"""Seconds between two, where no option says."""
+"""Default seconds between two checkpoints."""
 _FOLDER = re.compile(r"checkpoint-\d+")
 
 
@@ -54,7 +54,7 @@ class Checkpoint(Folder):
 
 
 def save_state(out: Path, job: str, step: int, log_bytes: int, content: Mapping[str, Any]) -> None:
-    """Write the checkpoint of a step, seal it, and remove older ones. `content` holds tensors and plain
+    """Writes the checkpoint of a step, seals it, and removes older ones. `content` has tensors and plain
     values.
 
     Raises:
@@ -75,10 +75,11 @@ def save_state(out: Path, job: str, step: int, log_bytes: int, content: Mapping[
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """As `disk_errors`, also where torch or safetensors write, which hide the system's error.
+    """Converts errors as `disk_errors` does, also those of torch and safetensors, which hide the system's
+    error.
 
     Raises:
-        WorldError: the disk is full, failed, or does not let us.
+        WorldError: the disk is full, failed, or not permitted.
     """
     from safetensors import SafetensorError
 
@@ -93,7 +94,7 @@ def write_errors(path: Path) -> Iterator[None]:
 
 
 def seal(folder: Path, job: str, log_bytes: int) -> None:
-    """Complete a checkpoint: sync its files and write the manifest that lists them last.
+    """Completes a checkpoint: syncs its files and writes the manifest that lists them last.
 
     `log_bytes` is the length of the run's metrics file at this step.
 
@@ -120,8 +121,8 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
 
 
 def describe_job(options: Mapping[str, Any], *inputs: Any) -> str:
-    """The job that a checkpoint belongs to, as JSON: options, inputs, and how the model is cut up among
-    processes. ZeRO's checkpoints belong to a number of processes, others to any."""
+    """Returns the job of a checkpoint as JSON: options, inputs, and the sharding of the model. ZeRO's
+    checkpoints belong to a number of processes, others to any."""
     processes = os.environ.get("WORLD_SIZE", "1") if sharding() == "deepspeed" else "any"
     job = {
         "options": dict(options),
@@ -133,7 +134,8 @@ def describe_job(options: Mapping[str, Any], *inputs: Any) -> str:
 
 
 def job_mismatch(path: Path, before: str, now: str) -> OutputRefused:
-    """The error that says in what two jobs of `describe_job` differ; the checkpoint belongs to `before`."""
+    """Makes the error with the differences of two jobs of `describe_job`; the checkpoint belongs to
+    `before`."""
     try:
         first, second = json.loads(before), json.loads(now)
         details = option_changes(first["options"], second["options"])
@@ -149,7 +151,7 @@ def job_mismatch(path: Path, before: str, now: str) -> OutputRefused:
 
 
 def find_latest(out: Path, job: str) -> tuple[Path, int] | None:
-    """The newest complete checkpoint of `out` and its `log_bytes`; incomplete ones are removed.
+    """Returns the newest complete checkpoint of `out` and its `log_bytes`, and removes incomplete ones.
 
     Raises:
         OutputRefused: E_OTHER_JOB, it was made with other options or other data; E_CHECKSUM, a sealed
@@ -168,7 +170,7 @@ def find_latest(out: Path, job: str) -> tuple[Path, int] | None:
 
 
 def remove_except(out: Path, *retained: Path) -> None:
-    """Remove all checkpoints of `out` but `retained`; all, after the result of the run is sealed."""
+    """Removes all checkpoints of `out` except `retained`."""
     for folder in _folders(out):
         if folder not in retained:
             shutil.rmtree(folder, ignore_errors=True)
@@ -179,7 +181,7 @@ def _folders(out: Path) -> list[Path]:
 
 
 def validate_loss(step: int, loss: float, norm: float | None = None) -> None:
-    """Check the loss before the optimizer steps; `norm` is that of the gradient.
+    """Checks the loss before the optimizer steps; `norm` is that of the gradient.
 
     Raises:
         ConfigError: E_DIVERGED, one of them is NaN or infinite.
@@ -192,8 +194,8 @@ def validate_loss(step: int, loss: float, norm: float | None = None) -> None:
 
 
 def validate_finite(value: Any, path: Path | str) -> None:
-    """Check weights or optimizer states before they are saved. `value` is a tensor, or mappings and sequences
-    of them, such as a ``state_dict``; integers always pass.
+    """Checks weights or optimizer states before they are saved. `value` is a tensor, or mappings and
+    sequences of tensors, such as a ``state_dict``; integers always pass.
 
     Raises:
         ConfigError: E_DIVERGED, a tensor holds NaN or infinity; the message names it.
@@ -222,7 +224,7 @@ def _tensors(value: Any, name: str) -> Iterator[tuple[str, torch.Tensor]]:
 def save_weights(
     weights: Mapping[str, torch.Tensor], path: Path, metadata: dict[str, str] | None = None
 ) -> None:
-    """Write `weights` as safetensors.
+    """Writes `weights` as safetensors.
 
     Raises:
         ConfigError: E_DIVERGED, one of them holds NaN or infinity; nothing is written.

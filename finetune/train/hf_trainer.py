@@ -1,4 +1,4 @@
-"""Runs a Hugging Face trainer: our options as its own, our log and checkpoints.
+"""Runs a Hugging Face trainer with our options, log and checkpoints.
 
 `TrainingCallback` writes ``metrics.jsonl``, shows progress, seals each checkpoint and removes all but the
 newest and the best, and on SIGTERM and SIGINT saves and stops after the current step. Also as one of several
@@ -41,14 +41,14 @@ OPTIMIZERS: dict[Optimizer, str] = {
 }
 LOSSES = frozenset(("loss", "train_loss", "eval_loss", "eval_log_loss"))
 CLOCKS = ("runtime", "_per_second", "step_time")
-"""Endings of figures of speed that the trainer measures itself; `Progress` measures ours."""
+"""Suffixes of the trainer's own figures of speed; `Progress` measures ours."""
 
 
 def build_trainer_config(
     kind: Callable[..., T], running: RunOptions, out: Path, model: Any, **stage: Any
 ) -> T:
-    """The configuration of a trainer of trl that trains `model`, of class `kind`; `stage` adds what the stage
-    alone knows. Saving and logging are left to `TrainingCallback`."""
+    """Builds the configuration, of class `kind`, of a trl trainer of `model`, with the options `stage` of the
+    stage. `TrainingCallback` does saving and logging."""
     device = running.resolve_device()
     if ":" in device and "LOCAL_RANK" not in os.environ:
         os.environ["ACCELERATE_TORCH_DEVICE"] = device
@@ -86,11 +86,11 @@ def build_trainer_config(
 
 
 def restrict_to_one_gpu(config: T, device: str) -> T:
-    """A trainer's configuration held to one GPU, though more are visible: without a launcher the Hugging Face
-    trainer would copy the model to all of them (`DataParallel`) and learn batches as many times as large."""
+    """Restricts a trainer's configuration to one of several visible GPUs: without a launcher the Hugging Face
+    trainer would copy the model to all of them (`DataParallel`) and multiply the batch size."""
     if device != "cpu" and "LOCAL_RANK" not in os.environ:
         arguments: Any = config
-        _ = arguments.device  # transformers counts the GPUs when it is first asked, and not again
+        _ = arguments.device  # transformers counts the GPUs at the first access, and not again
         arguments._n_gpu = 1
         if ":" in device:
             arguments.__dict__["_setup_devices"] = torch.device(device)  # transformers 5.23 takes cuda:0
@@ -98,7 +98,7 @@ def restrict_to_one_gpu(config: T, device: str) -> T:
 
 
 def schedule_arguments(learning: ScheduleOptions, metric: str) -> dict[str, Any]:
-    """The schedule of a stage that evaluates on its dev split, where lower `metric` is better."""
+    """Returns the schedule of a stage that evaluates on its dev split, where lower `metric` is better."""
     return {
         "include_num_input_tokens_seen": "all",
         "gradient_accumulation_steps": learning.accumulate,
@@ -117,7 +117,7 @@ def schedule_arguments(learning: ScheduleOptions, metric: str) -> dict[str, Any]
 
 class TrainingCallback(TrainerCallback):
     """Logs, checkpoints and stops one run of `job` in `out`; `log_bytes` of an earlier log stay. `stack`
-    closes what the callback opens."""
+    closes the callback's contexts."""
 
     def __init__(self, out: Path, job: str, running: RunOptions, log_bytes: int, stack: ExitStack) -> None:
         self.out, self.job, self.running = out, job, running
@@ -203,8 +203,8 @@ class TrainingCallback(TrainerCallback):
 
 
 def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple[Any, dict[str, Any]]:
-    """Train from the newest complete checkpoint of this job, if there is one; the model with its best or last
-    weights, and figures of the run.
+    """Trains from the newest complete checkpoint of this job, if there is one, and returns the model with its
+    best or last weights, and figures of the run.
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.

@@ -35,11 +35,11 @@ LIBRARIES = (
     "deepspeed",
 )
 BATCHES = frozenset(("questions", "pairs"))
-"""Options with the rows that each process has in a step."""
+"""Options with the batch size of each process."""
 
 
 def config_to_dict(config: Any) -> dict[str, Any]:
-    """A config as JSON, nested option groups flattened, paths by their names."""
+    """Returns a config as JSON, nested option groups flattened, paths by their names."""
     content: dict[str, Any] = {}
     for field in fields(config):
         value = getattr(config, field.name)
@@ -53,8 +53,8 @@ def config_to_dict(config: Any) -> dict[str, Any]:
 
 
 def job_of_config(config: Any, *inputs: Any) -> str:
-    """The job that a checkpoint belongs to: every option that changes a weight, and all inputs. The batch is
-    that of all processes."""
+    """Returns the job of a checkpoint: every option that changes a weight, and all inputs. The batch is that
+    of all processes."""
     content = config_to_dict(config)
     for name in BATCHES & content.keys():
         content[name] *= world_size()
@@ -63,7 +63,7 @@ def job_of_config(config: Any, *inputs: Any) -> str:
 
 
 def git_commit() -> str | None:
-    """The commit of the checkout that runs, with ``+`` if files were changed; None outside of one."""
+    """Returns the commit of the running checkout, with ``+`` if files were changed; None outside of one."""
     command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"]
     try:
         described = subprocess.run(
@@ -75,7 +75,7 @@ def git_commit() -> str | None:
 
 
 def provenance(config: Any) -> dict[str, Any]:
-    """The options of a training, and the code and the libraries that ran."""
+    """Returns the options of a training, the commit and the versions of libraries."""
     return {
         "config": config_to_dict(config),
         "commit": git_commit(),
@@ -86,7 +86,7 @@ def provenance(config: Any) -> dict[str, Any]:
 def manifest_content(
     kind: str, config: Any, source: ModelSource, data: Mapping[str, str], figures: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The manifest content of trained weights. `data` has each input and its hash."""
+    """Returns the manifest content of trained weights. `data` has each input and its hash."""
     return {
         "kind": kind,
         **provenance(config),
@@ -97,7 +97,7 @@ def manifest_content(
 
 
 def seal_folder(folder: Path, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the folder's manifest last: `content`, and the sha256 of every file in it."""
+    """Writes the folder's manifest: `content`, and the sha256 of every file in it."""
     files = [
         file_entry(path)
         for path in sorted(folder.iterdir())
@@ -109,7 +109,7 @@ def seal_folder(folder: Path, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def render_template(path: Path, **content: Any) -> str:
-    """A Markdown document by a Jinja template."""
+    """Renders a Markdown document from a Jinja template."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)

@@ -1,10 +1,10 @@
-"""The training loop of every stage that takes its optimizer steps itself, its rows, AdamW with its schedule.
+"""The training loop of the stages without a Hugging Face trainer, packing of rows, AdamW with its schedule.
 
-A stage brings a function that does one step, given its number, and the weights it trains; the loop counts
-steps, logs, evaluates, keeps the best weights, writes checkpoints, resumes, and stops gracefully on SIGTERM
-and SIGINT. `train_step` derives everything random from the seed and the step's number. Then a run that
-resumes from a checkpoint is the run that was never stopped: bit for bit on CPU in fp32. The Hugging Face
-trainers have their own loop; see `dialint.finetune.train.hf_trainer`.
+A stage passes a function that does one step, given its number, and the weights it trains; the loop counts
+steps, logs, evaluates, stores the best weights, writes checkpoints, resumes, and stops gracefully on SIGTERM
+and SIGINT. `train_step` derives all randomness from the seed and the step's number, so that a resumed run
+equals an uninterrupted one: bit for bit on CPU in fp32. The Hugging Face trainers have their own loop; see
+`dialint.finetune.train.hf_trainer`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,13 @@ MAX_NORM = 1.0
 FLOOR = 0.02
 """Learning rate of the last step, as a share of the peak."""
 LOSS_DECAY = 0.98
-"""Share of the running mean in the loss that is shown and logged."""
+"""Share of the running mean in the displayed and logged loss."""
 
 
 @dataclass
 class TrainerState:
     """Progress of a run, beside its weights. `loss` is a running mean, `tokens`, `seconds` and `usage` are
-    totals of all processes that worked on the run one after another, `best_score` is the highest of
-    `Evaluation.score`."""
+    totals over all resumptions of the run, `best_score` is the highest of `Evaluation.score`."""
 
     step: int = 0
     loss: float = 0.0
@@ -78,11 +77,11 @@ class Evaluation:
 class TrainingLoop:
     """A run of `n_steps` steps that trains `parameters` in place and writes to the folder `out`.
 
-    `job` is what a checkpoint belongs to (`lineage.job_of_config`). `evaluate` is called with the number of
-    steps done, every `eval_steps` steps, and with `eval_last_step` after the last one too. With `patience`
-    the loop stops after so many evaluations without a better score, and `parameters` have the best weights at
-    the end. `final_evaluate` is called last; its figures are logged and stand in `final_figures`. `log_steps`
-    None logs evaluations only. Of `running` count the steps between checkpoints and the trackers.
+    `job` identifies the run of a checkpoint (`lineage.job_of_config`). `evaluate` is called with the number
+    of steps done, every `eval_steps` steps, and with `eval_last_step` after the last one too. With `patience`
+    the loop stops after this many evaluations without a better score, and `parameters` have the best weights
+    at the end. `final_evaluate` is called last; its figures are logged and are in `final_figures`.
+    `log_steps` None logs evaluations only. Of `running` only `checkpoint_steps` and `report_to` are used.
     `extra` has plain values that a step may change; checkpoints save them, and they are restored in place.
     """
 
@@ -106,13 +105,13 @@ class TrainingLoop:
 
     @property
     def finished(self) -> bool:
-        """Return whether all steps are done, or no evaluation was better for `patience` evaluations."""
+        """Returns whether all steps are done, or the last `patience` evaluations were no better."""
         impatient = self.patience is not None and self.state.evaluations_since_best >= self.patience
         return self.state.step >= self.n_steps or impatient
 
     def run(self) -> bool:
-        """Train from the newest checkpoint of `out` to the end. False: SIGTERM stopped the run before it, and
-        a checkpoint has all that resuming needs.
+        """Trains from the newest checkpoint of `out` to the end. Returns False if SIGTERM stopped the run
+        before, with a checkpoint to resume from.
 
         Raises:
             OutputRefused: the checkpoint is of another job or version, or was changed.
@@ -157,7 +156,7 @@ class TrainingLoop:
         return True
 
     def _step(self, log: MetricsLog, progress: Progress) -> None:
-        """One step, its log entry, and the evaluation that is due after it."""
+        """Runs one step, its log entry, and the evaluation that is due after it."""
         state = self.state
         output = self.train_step(state.step)
         state.step += 1
@@ -187,8 +186,7 @@ class TrainingLoop:
             self.best_weights = _copy(self.parameters)
 
     def _save(self, log_bytes: int) -> None:
-        """A checkpoint of the run; the older one is removed. Frozen weights are not in it: the base has
-        them."""
+        """Saves a checkpoint of the run, without frozen weights, and removes the older one."""
         content = {
             "state": asdict(self.state),
             "weights": _copy(self.parameters),
@@ -199,8 +197,8 @@ class TrainingLoop:
         checkpoint.save_state(self.out, self.job, self.state.step, log_bytes, content)
 
     def _resume(self) -> int:
-        """Restore the newest checkpoint; the length of the metrics log at its step, 0 without a
-        checkpoint."""
+        """Restores the newest checkpoint, and returns the length of the metrics log at its step, 0 without
+        one."""
         import torch
 
         newest = checkpoint.find_latest(self.out, self.job)
@@ -217,7 +215,7 @@ class TrainingLoop:
 
 
 def load_weights(parameters: Mapping[str, torch.nn.Parameter], weights: Mapping[str, torch.Tensor]) -> None:
-    """Copy `weights` into the `parameters` of the same names."""
+    """Copies `weights` into the `parameters` of the same names."""
     import torch
 
     with torch.no_grad():
@@ -226,7 +224,7 @@ def load_weights(parameters: Mapping[str, torch.nn.Parameter], weights: Mapping[
 
 
 def pack_rows(order: Iterable[int], sizes: Sequence[int], row_tokens: int) -> Iterator[list[int]]:
-    """Rows of the indices in `order`, as many in each as fit into `row_tokens`, one at least."""
+    """Yields rows of the indices in `order`, as many in each as fit into `row_tokens`, at least one."""
     row: list[int] = []
     room = row_tokens
     for index in order:
@@ -242,8 +240,8 @@ def pack_rows(order: Iterable[int], sizes: Sequence[int], row_tokens: int) -> It
 def plan_rows(
     sizes: Sequence[int], seed: int, epochs: float, row_tokens: int, tokens: int | None = None
 ) -> Iterator[list[int]]:
-    """Indices of the items of `sizes` tokens in each forward pass, of all epochs, shuffled anew in each; of
-    `tokens` tokens at most."""
+    """Yields the indices of the items of `sizes` tokens in each forward pass, of all epochs, each shuffled;
+    at most `tokens` tokens."""
     n_items = int(len(sizes) * epochs)
     tokens_left = math.inf if tokens is None else tokens
     for epoch in range(math.ceil(epochs)):
@@ -262,8 +260,8 @@ def build_optimizer(
     device: str,
     weight_decay: float = 0.01,
 ) -> torch.optim.Optimizer:
-    """AdamW over groups of parameters; with 8-bit states it is bitsandbytes'. Paging needs CUDA: on a CPU the
-    paged optimizer is the plain one.
+    """Builds AdamW over groups of parameters, with 8-bit states that of bitsandbytes. Paging needs CUDA: on a
+    CPU the paged optimizer is the plain one.
 
     Raises:
         ConfigError: E_EXTRA, bitsandbytes is not installed.
@@ -283,14 +281,14 @@ def build_optimizer(
 
 
 def set_learning_rates(optimizer: torch.optim.Optimizer, peaks: Sequence[float], share: float) -> None:
-    """Set each group's learning rate to the `share` of its peak."""
+    """Sets each group's learning rate to the `share` of its peak."""
     for group, peak in zip(optimizer.param_groups, peaks, strict=True):
         group["lr"] = peak * share
 
 
 def warmup_cosine(step: int, n_steps: int) -> float:
-    """The learning rate as a share of its peak: linear up over a twentieth of all steps, 200 at most, then
-    half a cosine down to `FLOOR`."""
+    """Returns the learning rate as a share of its peak: linear up over a twentieth of all steps, at most 200,
+    then half a cosine down to `FLOOR`."""
     warm = max(1, min(200, n_steps // 20))
     if step < warm:
         return (step + 1) / warm
@@ -305,11 +303,11 @@ def optimizer_step(
     share: float,
     step: int,
 ) -> None:
-    """Clip the gradients of `parameters` together, set each group's learning rate to the `share` of its
-    peak, and move the weights. `loss` and `step` are for the validation before.
+    """Clips the gradients of `parameters` together, validates them and `loss`, sets each group's learning
+    rate to the `share` of its peak, and updates the weights.
 
     Raises:
-        ConfigError: E_DIVERGED, the loss or the gradient is NaN or infinite; no weight has moved.
+        ConfigError: E_DIVERGED, the loss or the gradient is NaN or infinite; no weight was updated.
     """
     import torch
 
@@ -326,10 +324,10 @@ def _copy(parameters: Mapping[str, torch.nn.Parameter]) -> dict[str, torch.Tenso
 
 @contextmanager
 def stop_on_signal() -> Iterator[Callable[[], int | None]]:
-    """Yield a function that returns the signal that asked to stop, or None.
+    """Yields a function that returns the received signal, or None.
 
-    Within the context the first SIGTERM or SIGINT interrupts nothing; a second one has the effect it had
-    before.
+    Within the context the first SIGTERM or SIGINT interrupts nothing; a second one goes to the previous
+    handler.
     """
     received: list[int] = []
     previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}

@@ -1,9 +1,8 @@
-"""The memory that a training takes, counted by shape before anything is loaded: ``--dry-run``.
+"""Estimates the memory of a training by shapes, before anything is loaded: ``--dry-run``.
 
 Weights, gradients and optimizer states are counted. Activations are measured: one and two layers of the model
-run forward on torch's ``meta`` device, which computes shapes and no numbers, and all that is kept for the
-gradient is counted; more layers are more of the same. So memory can be said for a GPU that is not here:
-``--device cuda --dry-run``.
+run forward on torch's ``meta`` device, which computes shapes only, and the tensors saved for the backward
+pass are counted and extrapolated to all layers. So it needs no GPU: ``--device cuda --dry-run``.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ class TrainingSetup:
     """A way to train the base of `folder`; `kind` is peft's task type, None a bare backbone.
 
     A forward pass has `rows` windows of `window` tokens, of which `scored` go through the language model
-    head. Where answers are sampled, `sampled` windows are written at once and a reference of what is trained
-    is kept beside it. `extra` are bytes of other models; `layers` replaces the base's own number.
+    head. `sampled` windows are generated at once, with a reference copy of the trained weights. `extra` are
+    bytes of other models; `layers` replaces the base's own number.
     """
 
     folder: Path
@@ -53,13 +52,13 @@ class TrainingSetup:
 
     @property
     def bf16(self) -> bool:
-        """Return whether arithmetic is in bf16; with ``--precision auto`` on all devices but a CPU."""
+        """Returns whether arithmetic is in bf16; with ``--precision auto`` on all devices but a CPU."""
         precision = self.running.precision
         return precision == "bf16" or (precision == "auto" and self.running.device != "cpu")
 
 
 class WeightCounts(NamedTuple):
-    """Weights by their number, and the bytes of those that are frozen."""
+    """Numbers of weights, and the bytes of the frozen ones."""
 
     n_trained: int
     n_frozen: int
@@ -67,7 +66,7 @@ class WeightCounts(NamedTuple):
 
 
 def recomputes_activations(running: RunOptions, model: Any) -> bool:
-    """Return whether activations are computed twice rather than kept
+    """Returns whether activations are recomputed in the backward pass
     (`RunOptions.gradient_checkpointing`)."""
     if running.gradient_checkpointing is not None:
         return running.gradient_checkpointing
@@ -77,7 +76,7 @@ def recomputes_activations(running: RunOptions, model: Any) -> bool:
 
 
 def peak_memory() -> int:
-    """Bytes that this process has held at most: of the GPU if there is one, else with all its libraries."""
+    """Returns the peak bytes of this process: of the GPU if there is one, else resident memory."""
     import torch
 
     if torch.cuda.is_available():
@@ -87,14 +86,14 @@ def peak_memory() -> int:
 
 
 def enable_gradient_checkpointing(model: Any) -> None:
-    """Recompute activations of `model` in the backward pass, in training mode, instead of storing them."""
-    bare = unwrap(model)  # older versions of transformers know the second name only
+    """Recomputes activations of `model` in the backward pass, in training mode, instead of storing them."""
+    bare = unwrap(model)  # older versions of transformers have the second name only
     enable = getattr(bare, "activation_checkpointing_enable", bare.gradient_checkpointing_enable)
     enable({"use_reentrant": False})
 
 
 def print_plan(setup: TrainingSetup) -> None:
-    """Print how many parameters a setup has and the memory of its training."""
+    """Prints the number of parameters of a setup and the memory of its training."""
     counts, memory = count_weights(setup), estimate_memory(setup)
     parts = ", ".join(f"{name} {size / 1e9:.2f}" for name, size in memory.items())
     print(f"parameters: {counts.n_trained:,} trained, {counts.n_frozen:,} frozen")
@@ -102,8 +101,8 @@ def print_plan(setup: TrainingSetup) -> None:
 
 
 def estimate_memory(setup: TrainingSetup) -> dict[str, int]:
-    """Bytes of each kind at the peak: under autocast each trained weight has a copy in bf16, gradients are in
-    fp32."""
+    """Estimates the peak bytes of each kind: under autocast each trained weight has a copy in bf16, gradients
+    are in fp32."""
     counts = count_weights(setup)
     each = 4 + (2 if setup.bf16 else 0) + (4 if setup.sampled else 0)
     return {
@@ -116,7 +115,7 @@ def estimate_memory(setup: TrainingSetup) -> dict[str, int]:
 
 @cache
 def count_weights(setup: TrainingSetup) -> WeightCounts:
-    """The weights of the model with its adapters, by shape."""
+    """Counts the weights of the model with its adapters, by shape."""
     weights = list(_on_meta(setup, setup.layers).named_parameters())
     n_trained = sum(weight.numel() for _, weight in weights if weight.requires_grad)
     frozen = [(name, weight) for name, weight in weights if not weight.requires_grad]
@@ -134,7 +133,7 @@ def count_weights(setup: TrainingSetup) -> WeightCounts:
 
 
 def _cache_bytes(setup: TrainingSetup) -> int:
-    """Keys and values of the windows that are sampled at once."""
+    """Returns the bytes of keys and values of the windows that are sampled at once."""
     shape = _read_config(setup.folder).get_text_config()
     heads = getattr(shape, "num_key_value_heads", None) or shape.num_attention_heads
     width = getattr(shape, "head_dim", None) or shape.hidden_size // shape.num_attention_heads
@@ -143,10 +142,8 @@ def _cache_bytes(setup: TrainingSetup) -> int:
 
 
 def activation_bytes(setup: TrainingSetup) -> int:
-    """Bytes kept for the gradient by one forward pass, and those of the logits' gradient.
-
-    With checkpointing: the input of each layer, and one layer whole while it is computed again.
-    """
+    """Returns the bytes saved for the backward pass by one forward pass, and those of the logits' gradient.
+    With checkpointing: the input of each layer, and all of one layer while it is recomputed."""
     shape = _read_config(setup.folder).get_text_config()
     one, two = (_saved_bytes(setup, n) for n in (1, 2))
     layer, rest = two - one, 2 * one - two
@@ -161,8 +158,8 @@ def activation_bytes(setup: TrainingSetup) -> int:
 
 
 def _saved_bytes(setup: TrainingSetup, n_layers: int) -> int:
-    """Bytes of all tensors that a forward pass through `n_layers` layers on ``meta`` keeps for the gradient;
-    weights are not counted. Adapters compute in bf16 there, as under autocast."""
+    """Returns the bytes of all tensors, except weights, that a forward pass through `n_layers` layers on
+    ``meta`` saves for the backward pass. Adapters compute in bf16 there, as under autocast."""
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -193,7 +190,7 @@ def _saved_bytes(setup: TrainingSetup, n_layers: int) -> int:
 
 
 def _on_meta(setup: TrainingSetup, n_layers: int | None) -> Any:
-    """The model on ``meta`` in training mode, with its first `n_layers` layers or all."""
+    """Makes the model on ``meta`` in training mode, with its first `n_layers` layers or all."""
     import torch
     from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
@@ -218,10 +215,10 @@ def _on_meta(setup: TrainingSetup, n_layers: int | None) -> Any:
 
 
 def _read_config(folder: Path) -> Any:
-    """A base's configuration; needs no weights.
+    """Reads a base's configuration.
 
     Raises:
-        ConfigError: E_BASE, none that transformers knows.
+        ConfigError: E_BASE, transformers cannot load it.
     """
     from transformers import AutoConfig
 

@@ -1,4 +1,4 @@
-"""Reports of a training: ``metrics.jsonl``, experiment trackers beside it, and a line of progress.
+"""Reports of a training: ``metrics.jsonl``, experiment trackers, a progress line, usage of processor and GPU.
 
 ``metrics.jsonl``, a JSON object a line, is the record. ``--report-to`` adds trackers of accelerate, which
 nothing reads back. Entries hold numbers and names, never dialogue text.
@@ -26,11 +26,10 @@ METRICS = "metrics.jsonl"
 
 
 class MetricsLog:
-    """A folder's log of figures, opened for adding.
+    """A folder's log of figures, opened for appending.
 
-    `keep` bytes of an older log stay, all if it is None: a run that resumes from a checkpoint drops the lines
-    that it will write again. A tracker that fails is named once and no longer used: it may not stop a
-    training.
+    The first `keep` bytes of an older log stay, all if it is None: a resumed run drops the lines that it will
+    write again. A tracker that fails is reported once and no longer used, as it must not stop a training.
     """
 
     def __init__(self, folder: Path, keep: int | None = None, report_to: tuple[Tracker, ...] = ()) -> None:
@@ -41,11 +40,11 @@ class MetricsLog:
 
     @property
     def size(self) -> int:
-        """Bytes so far; a checkpoint records them."""
+        """The bytes so far, for checkpoints."""
         return self._file.size
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Add an entry; its ``step`` places it in the trackers."""
+        """Appends an entry; trackers get its ``step``."""
         self._file.write(json.dumps(entry).encode() + b"\n")
         figures = dict(flatten(entry))
         step = int(figures.pop("step", 0))
@@ -58,7 +57,7 @@ class MetricsLog:
                 self._trackers.remove(tracker)
 
     def close(self) -> None:
-        """Sync and close the file and the trackers."""
+        """Syncs and closes the file and the trackers."""
         self._file.sync()
         self._file.close()
         for tracker in self._trackers:
@@ -72,7 +71,7 @@ class MetricsLog:
 
 
 def flatten(entry: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Every number of nested mappings under its path, ``heldout/star/perplexity``."""
+    """Yields every number of nested mappings with its path, ``heldout/star/perplexity``."""
     for name, value in entry.items():
         if isinstance(value, Mapping):
             yield from flatten(value, f"{prefix}{name}/")
@@ -81,8 +80,8 @@ def flatten(entry: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, f
 
 
 def open_tracker(name: Tracker, folder: Path) -> Any:
-    """A started tracker: TensorBoard's events under ``tensorboard/`` of the folder, the others' run named
-    like the folder, where their own environment variables say."""
+    """Starts a tracker: TensorBoard's events under ``tensorboard/`` of the folder, the others' run with the
+    name of the folder, configured by their own environment variables."""
     from accelerate import tracking
 
     if name == "tensorboard":
@@ -96,8 +95,8 @@ def open_tracker(name: Tracker, folder: Path) -> Any:
 
 
 class Progress:
-    """Counts steps and tokens of this process. `total` steps end the run, of which `done` are done, which
-    took `earlier_s` seconds."""
+    """Counts steps and tokens of this process, of a run of `total` steps, of which `done` were done before in
+    `earlier_s` seconds."""
 
     def __init__(self, total: int, done: int = 0, earlier_s: float = 0.0) -> None:
         self.total, self.done = total, done
@@ -108,16 +107,16 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Seconds of the run so far, those of earlier processes among them."""
+        """Seconds of the run so far, including those of earlier processes."""
         return self._earlier_s + time.monotonic() - self._started
 
     @property
     def tokens_s(self) -> float:
-        """Tokens a second since this process began."""
+        """Tokens a second since the start of this process."""
         return self.tokens / max(1e-9, time.monotonic() - self._started)
 
     def advance(self, tokens: int, message: str) -> None:
-        """One step of `tokens` tokens is done; `message` is shown beside the speed."""
+        """Counts a step of `tokens` tokens, and displays `message` with the speed."""
         self.done += 1
         self.tokens += tokens
         self._show(self.done, self.done / max(1, self.total), f"{message}, {self.tokens_s:,.0f} tokens/s")
@@ -132,9 +131,9 @@ class Progress:
 
 
 class UsageMeter:
-    """What this process uses from now on, added to what `earlier` ones of the run used: seconds of processor
-    time, with that of ended children, and joules of the GPU `device`, whoever uses it. What cannot be
-    measured, as a GPU without NVML or its energy counter, is left out."""
+    """Measures the usage of this process from now on, added to that of `earlier` ones of the run: seconds of
+    processor time, with that of ended children, and joules of the GPU `device` by all its users; none of a
+    GPU without NVML or an energy counter."""
 
     def __init__(self, device: torch.device, earlier: Mapping[str, float] | None = None) -> None:
         self._device = device

@@ -1,7 +1,4 @@
-"""Options that several training stages share; each is written once and shown in the help of every stage.
-
-A stage's own options (its learning rate, its length) are in its own config.
-"""
+"""Options that several training stages share; a stage's own options are in its config."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ class RunOptions:
     variables."""
 
     def validate(self) -> None:
-        """Check the device, and that the libraries of optimizer and trackers are installed.
+        """Checks the device, and that the libraries of optimizer and trackers are installed.
 
         Raises:
             ConfigError: E_DEVICE, E_EXTRA, E_OPTION.
@@ -70,11 +67,11 @@ class RunOptions:
                 raise ConfigError("E_EXTRA", f"--report-to {tracker}: pip install {tracker}")
 
     def resolve_device(self) -> str:
-        """The device of this process; of several that ``accelerate launch`` or ``torchrun`` started, each has
-        its own GPU.
+        """Returns the device of this process; each process of ``accelerate launch`` or ``torchrun`` has its
+        own GPU.
 
         Raises:
-            ConfigError: E_DEVICE, this machine has no such device, or one GPU is named for several processes.
+            ConfigError: E_DEVICE, this machine has no such device, or one GPU for several processes.
         """
         from dialint.detector.engines import local
 
@@ -87,7 +84,7 @@ class RunOptions:
         return device
 
     def uses_bf16(self) -> bool:
-        """Return whether arithmetic is in bf16."""
+        """Returns whether arithmetic is in bf16."""
         return self.precision == "bf16" or (self.precision == "auto" and self.resolve_device() != "cpu")
 
 

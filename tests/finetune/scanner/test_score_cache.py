@@ -11,7 +11,7 @@ import pytest
 from dialint.detector.render import Rendered, Slot
 from dialint.detector.scanner import WindowScores
 from dialint.finetune.scanner import calibrate
-from dialint.finetune.scanner.calibrate import KeptScores
+from dialint.finetune.scanner.calibrate import ScoreCache
 
 
 class _Engine:
@@ -57,9 +57,9 @@ def test_no_window_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ]
     killed = _Engine(dies_at=3)
     with pytest.raises(KeyboardInterrupt):
-        KeptScores(killed, tmp_path, "weights").scan(windows)
+        ScoreCache(killed, tmp_path, "weights").scan(windows)
     again = _Engine()
-    engine = KeptScores(again, tmp_path, "weights")
+    engine = ScoreCache(again, tmp_path, "weights")
     for _ in range(2):
         for scores, window in zip(engine.scan(windows), windows, strict=True):
             np.testing.assert_array_equal(scores.slots, _scores(window).slots)
@@ -67,5 +67,5 @@ def test_no_window_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(killed.asked) == 4
     assert len(again.asked) == 2
     other = _Engine()
-    KeptScores(other, tmp_path, "other weights").scan(windows)
+    ScoreCache(other, tmp_path, "other weights").scan(windows)
     assert len(other.asked) == len(windows)
