@@ -14,12 +14,12 @@ from dialint.detector.records import Dialogue, Example, Label, Turn
 PLANTED = {"T1": "rude", "V2": "pin", "R1": "bye"}
 
 
-def example(number: int, chance: random.Random, split: str) -> Example:
+def example(number: int, rng: random.Random, split: str) -> Example:
     turns, labels = [], []
     for index in range(6):
-        words = [f"w{chance.randrange(12)}" for _ in range(chance.randint(3, 8))]
-        code = chance.choice(["T1", "V2"]) if index % 2 and chance.random() < 0.6 else None
-        code = "R1" if index == 5 and chance.random() < 0.4 else code
+        words = [f"w{rng.randrange(12)}" for _ in range(rng.randint(3, 8))]
+        code = rng.choice(["T1", "V2"]) if index % 2 and rng.random() < 0.6 else None
+        code = "R1" if index == 5 and rng.random() < 0.4 else code
         if code is not None:
             words[-1] = PLANTED[code]
         text = " ".join(words)
@@ -38,9 +38,9 @@ def example(number: int, chance: random.Random, split: str) -> Example:
 def write_examples(folder: Path, sizes: dict[str, int]) -> Path:
     """A folder as `dialint data inject` leaves it, with so many dialogues in each set."""
     folder.mkdir()
-    chance = random.Random(0)
+    rng = random.Random(0)
     for name, size in sizes.items():
-        lines = [example(i, chance, name).model_dump_json() + "\n" for i in range(size)]
+        lines = [example(i, rng, name).model_dump_json() + "\n" for i in range(size)]
         (folder / f"{name}.jsonl").write_text("".join(lines))
     write_manifest(
         folder / "manifest.json",

@@ -26,8 +26,8 @@ def _answers(name: str, folder: Path, tag: str) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self, *, whole: bool) -> None:
             path = urlsplit(self.path).path
-            _, _, asked = path.partition(f"/{name}/resolve/{COMMIT}/")
-            if path in (f"/api/models/{name}/revision/{said}" for said in ("main", tag, COMMIT)):
+            _, _, requested = path.partition(f"/{name}/resolve/{COMMIT}/")
+            if path in (f"/api/models/{name}/revision/{revision}" for revision in ("main", tag, COMMIT)):
                 self._send(json.dumps({"id": name, "sha": COMMIT, "siblings": []}).encode(), whole)
             elif path == f"/api/models/{name}/tree/{COMMIT}":
                 listed = [
@@ -35,18 +35,18 @@ def _answers(name: str, folder: Path, tag: str) -> type[BaseHTTPRequestHandler]:
                     for each, file in files.items()
                 ]
                 self._send(json.dumps(listed).encode(), whole)
-            elif asked in files:
-                told = {"ETag": f'"{_etag(files[asked])}"', "X-Repo-Commit": COMMIT}
-                self._send(files[asked].read_bytes(), whole, **told)
+            elif requested in files:
+                headers = {"ETag": f'"{_etag(files[requested])}"', "X-Repo-Commit": COMMIT}
+                self._send(files[requested].read_bytes(), whole, **headers)
             else:
                 self.send_response(404)
                 self.send_header("X-Error-Code", "RevisionNotFound" if name in path else "RepoNotFound")
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
-        def _send(self, body: bytes, whole: bool, **told: str) -> None:
+        def _send(self, body: bytes, whole: bool, **headers: str) -> None:
             self.send_response(200)
-            for key, value in {**told, "Content-Length": str(len(body))}.items():
+            for key, value in {**headers, "Content-Length": str(len(body))}.items():
                 self.send_header(key, value)
             self.end_headers()
             if whole:

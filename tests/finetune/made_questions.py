@@ -19,7 +19,7 @@ def truth(turn: int = 1, code: str = "T1", probability: float = 1.0) -> Truth:
     return Truth(turn=turn, code=code, probability=probability, span=SPAN, severity=CODES[code].severity)
 
 
-def asked(*truths: Truth) -> LabelledQuestion:
+def question(*truths: Truth) -> LabelledQuestion:
     question = Question(
         messages=({"role": "user", "content": "List the errors."},),
         turns=TURNS,
@@ -32,8 +32,8 @@ def asked(*truths: Truth) -> LabelledQuestion:
 def error(
     turn: int = 1, code: str = "T1", probability: float = 1.0, quote: str = EVIDENCE, **more: object
 ) -> ReadError:
-    given = {"severity": CODES[code].severity, "reason": "It blames the customer.", **more}
-    return ReadError(turn=turn, code=code, probability=probability, quote=quote, **given)  # type: ignore[arg-type]
+    fields = {"severity": CODES[code].severity, "reason": "It blames the customer.", **more}
+    return ReadError(turn=turn, code=code, probability=probability, quote=quote, **fields)  # type: ignore[arg-type]
 
 
 def written(*errors: ReadError, notes: str = "") -> str:

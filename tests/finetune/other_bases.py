@@ -39,7 +39,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "mistral": {"sliding_window": 4096},
 }
 """Only Gemma's layers look less far than a question is long."""
-LEARNT = (load_words().task, load_words().answer, SORRY, RUDE, '{"notes":"","errors":[]}')
+CORPUS = (load_words().task, load_words().answer, SORRY, RUDE, '{"notes":"","errors":[]}')
 
 
 def written(folder: Path, kind: str) -> Path:
@@ -55,7 +55,7 @@ def written(folder: Path, kind: str) -> Path:
         initial_alphabet=alphabet,
         show_progress=False,
     )
-    model.train_from_iterator(LEARNT * 4, trainer)
+    model.train_from_iterator(CORPUS * 4, trainer)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=model, bos_token=first, eos_token=last, pad_token="<pad>"
     )

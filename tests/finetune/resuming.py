@@ -1,4 +1,4 @@
-"""What tests of trainings share: their log, a Ctrl+C at a call, and weights that are the same."""
+"""Shared by tests of trainings: reading the log, a Ctrl+C at a call, and comparing weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def figures(out: Path, name: str) -> list[Any]:
 
 @contextmanager
 def interrupted(owner: Any, method: str, at: int) -> Iterator[None]:
-    """What runs inside ends by a KeyboardInterrupt in the `at`-th call of the method."""
+    """Raises a KeyboardInterrupt in the `at`-th call of the method."""
     calls, call = count(1), getattr(owner, method)
 
     def breaks(*args: Any, **options: Any) -> Any:

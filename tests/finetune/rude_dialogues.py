@@ -14,9 +14,10 @@ RUDE = "That is your own fault, you should have read the terms."
 
 def example(name: str, split: str, rude: bool, probability: float = 1.0) -> Example:
     """A dialogue of four turns whose last is rude or is not."""
-    said = ("My parcel never came.", SORRY, f"It is order {name}, and I am angry.", RUDE if rude else SORRY)
+    texts = ("My parcel never came.", SORRY, f"It is order {name}, and I am angry.", RUDE if rude else SORRY)
     turns = tuple(
-        Turn(index=index, role=("customer", "agent")[index % 2], text=text) for index, text in enumerate(said)
+        Turn(index=index, role=("customer", "agent")[index % 2], text=text)
+        for index, text in enumerate(texts)
     )
     label = Label(
         dialogue_id=name, turn=3, code="T1", probability=probability, method="crowd", start=0, end=26

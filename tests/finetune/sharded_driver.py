@@ -21,8 +21,8 @@ from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 
 def config(stage: str, tiny: Path, dataset: Path, out: Path, rows: int, **more: Any) -> Any:
-    """What processes train with `rows` questions or pairs in a step of each: all weights, for longer, where gradients
-    are compressed."""
+    """Returns a training with `rows` questions or pairs of each process in a step: of all weights, and longer if
+    gradients are compressed."""
     running = RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=1000, **more)
     steps = 4 if running.compress_gradients == "none" else 14
     adapters = AdapterOptions(rank=4) if steps == 4 else AdapterOptions(adapter="none")

@@ -1,4 +1,4 @@
-"""Screening a dataset: copies of held-out dialogues and flipped labels, by answers known beforehand."""
+"""Screening a dataset: planted copies of held-out dialogues and flipped labels."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def talk(seed: object, n_turns: int = 8) -> list[str]:
 
 def example(name: str, texts: Sequence[str], *labels: tuple[int, str, float]) -> Example:
     turns = [Turn(index=n, role="agent" if n % 2 else "customer", text=text) for n, text in enumerate(texts)]
-    known = tuple(
+    labels = tuple(
         Label(dialogue_id=name, turn=turn, code=code, probability=p, method="people:share")
         for turn, code, p in labels
     )
-    return Example(dialogue=Dialogue(id=name, turns=tuple(turns)), labels=known, split="train")
+    return Example(dialogue=Dialogue(id=name, turns=tuple(turns)), labels=labels, split="train")
 
 
 def test_a_copy_of_a_copy_of_the_exam_is_one_too() -> None:
@@ -102,9 +102,9 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     names = {"train": [*(f"d{n}" for n in range(300)), *COPIES], "dev": ["d300"], "test": ["d301", "d302"]}
     examples = {split: [labelled(name, split) for name in names[split]] for split in names}
     beside = [{"split": split, "dialogue_id": name} for split in names for name in names[split]]
-    given = made_set(folder / "given", examples, preferences=beside, lineage=beside)
-    run(ScreenConfig(dataset=given, out=folder / "screened"))
-    return {"given": given, "screened": folder / "screened"}
+    dataset = made_set(folder / "given", examples, preferences=beside, lineage=beside)
+    run(ScreenConfig(dataset=dataset, out=folder / "screened"))
+    return {"given": dataset, "screened": folder / "screened"}
 
 
 def made_set(folder: Path, examples: dict[str, list[Example]], **beside: list[dict[str, Any]]) -> Path:
@@ -128,12 +128,12 @@ def suspects_in(folder: Path, why: str) -> list[dict[str, Any]]:
 
 def test_every_copy_of_the_exam_leaves_training(datasets: dict[str, Path]) -> None:
     out = datasets["screened"]
-    found = {row["dialogue_id"]: row["like"] for row in suspects_in(out, "exam-copy")}
-    assert found == COPIES
+    copies = {row["dialogue_id"]: row["like"] for row in suspects_in(out, "exam-copy")}
+    assert copies == COPIES
     assert not COPIES.keys() & {example.dialogue.id for example in read_examples(out / "train.jsonl")}
 
 
-def test_flipped_labels_are_found(datasets: dict[str, Path]) -> None:
+def test_flipped_labels_are_suspected(datasets: dict[str, Path]) -> None:
     held = [row for row in suspects_in(datasets["screened"], "label") if row["given"] == 1]
     right = [row for row in held if row["dialogue_id"] in FLIPPED and (row["turn"], row["code"]) == (1, "T1")]
     assert len(right) >= 0.75 * len(FLIPPED)
@@ -141,7 +141,7 @@ def test_flipped_labels_are_found(datasets: dict[str, Path]) -> None:
 
 
 def test_only_rows_of_training_leave_and_they_leave_everywhere(datasets: dict[str, Path]) -> None:
-    given, out = datasets["given"], datasets["screened"]
+    dataset, out = datasets["given"], datasets["screened"]
     dropped = {row["dialogue_id"] for row in rows(out / "suspects.jsonl")}
 
     def leaves(row: dict[str, Any]) -> bool:
@@ -149,17 +149,17 @@ def test_only_rows_of_training_leave_and_they_leave_everywhere(datasets: dict[st
         return row["split"] == "train" and name in dropped
 
     for name in ("dev", "test"):
-        assert (out / f"{name}.jsonl").read_bytes() == (given / f"{name}.jsonl").read_bytes()
+        assert (out / f"{name}.jsonl").read_bytes() == (dataset / f"{name}.jsonl").read_bytes()
     for name in ("train", "preferences", "lineage"):
-        before = (given / f"{name}.jsonl").read_text().splitlines()
-        kept = [line for line in before if not leaves(json.loads(line))]
-        assert (out / f"{name}.jsonl").read_text().splitlines() == kept
-        assert len(kept) < len(before)
+        before = (dataset / f"{name}.jsonl").read_text().splitlines()
+        remaining = [line for line in before if not leaves(json.loads(line))]
+        assert (out / f"{name}.jsonl").read_text().splitlines() == remaining
+        assert len(remaining) < len(before)
     manifest = read_manifest(out / MANIFEST)
     verify_files(out, manifest["files"])
     names = {entry["name"] for entry in manifest["files"]}
     assert {path.name for path in out.iterdir()} == {MANIFEST, *names}
-    assert manifest["screened_from"] == sha256_file(given / MANIFEST)
+    assert manifest["screened_from"] == sha256_file(dataset / MANIFEST)
     assert (manifest["kind"], manifest["screening"]["dropped"]) == ("injected-examples", len(dropped))
     row_counts = {entry["name"]: entry["rows"] for entry in manifest["files"]}
     assert row_counts["train.jsonl"] == len(rows(out / "train.jsonl"))
@@ -194,12 +194,12 @@ def test_a_screened_dataset_can_be_screened_again(datasets: dict[str, Path], tmp
     assert not suspects_in(tmp_path / "again", "exam-copy")
 
 
-def test_codes_with_too_few_errors_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_codes_with_too_few_errors_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     examples = [example("a", talk(1), (3, "T1", 1.0), (3, "V2", 1.0)), example("b", talk(2))]
     run(ScreenConfig(dataset=made_set(tmp_path / "made", {"train": examples}), out=tmp_path / "out"))
-    said = capsys.readouterr().err
-    assert "0 of 2 training dialogues are left out" in said
-    assert "too few errors to say anything: T1, V2" in said
+    output = capsys.readouterr().err
+    assert "0 of 2 training dialogues are left out" in output
+    assert "too few errors to say anything: T1, V2" in output
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_space_that_cannot_be_is_refused(text: str) -> None:
         parse_space(["x=1,2", "x=3,4"])
 
 
-def test_the_best_is_found_and_a_finished_search_may_be_extended(toy: Stage, tmp_path: Path) -> None:
+def test_a_search_has_its_best_and_may_be_extended(toy: Stage, tmp_path: Path) -> None:
     first = run(config(tmp_path), ["--kind", "plain"], toy)
     assert run(config(tmp_path), ["--kind", "plain"], toy) == first
     more = run(config(tmp_path, trials=14), ["--kind", "plain"], toy)
@@ -113,8 +113,8 @@ def test_the_best_is_found_and_a_finished_search_may_be_extended(toy: Stage, tmp
     best, options = more["best"], more["best"]["options"]
     assert best["value"] == min(trial["value"] for trial in more["trials"]) < 10
     assert best["value"] == pytest.approx((options["x"] + float(options["shift_by"]) - 3) ** 2)
-    shown = f"dialint train toy --kind plain --x={options['x']} --shift-by={options['shift_by']}"
-    assert best["command"] == f"{shown} --out={tmp_path / 'out-best'}"
+    command = f"dialint train toy --kind plain --x={options['x']} --shift-by={options['shift_by']}"
+    assert best["command"] == f"{command} --out={tmp_path / 'out-best'}"
     assert read_manifest(tmp_path / "out" / SEARCH)["best"] == best
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
         run(config(tmp_path, seed=1), ["--kind", "plain"], toy)
@@ -124,13 +124,13 @@ def test_a_trial_that_diverges_or_does_not_fit_into_memory_has_no_number(
     toy: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     searched = config(tmp_path, space=("kind=plain,huge,diverged",), trials=16)
-    found = run(searched, ["--x=1"], toy)
-    assert found is not None
-    values = {trial["options"]["kind"]: trial["value"] for trial in found["trials"]}
+    result = run(searched, ["--x=1"], toy)
+    assert result is not None
+    values = {trial["options"]["kind"]: trial["value"] for trial in result["trials"]}
     assert values == {"plain": 4.0, "huge": None, "diverged": None}
-    assert found["best"]["options"] == {"kind": "plain"}
+    assert result["best"]["options"] == {"kind": "plain"}
     assert "diverged: step 3: the loss is nan" in capsys.readouterr().out
-    assert run(searched, ["--x=1"], toy) == found
+    assert run(searched, ["--x=1"], toy) == result
 
 
 def test_a_manifest_without_the_objective_is_refused(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_manifest_without_the_objective_is_refused(tmp_path: Path) -> None:
         read_objective(tmp_path / "toy.json", replace(STAGE, objective="dev.loss.x"))
 
 
-def test_a_stage_that_was_told_to_stop_ends_the_search(toy: Stage, tmp_path: Path) -> None:
+def test_a_stage_stopped_by_a_signal_ends_the_search(toy: Stage, tmp_path: Path) -> None:
     stopped = config(tmp_path, space=("kind=stopped",))
     assert run(stopped, [], toy) is None
     assert not (tmp_path / "out" / SEARCH).exists()
@@ -177,11 +177,11 @@ def test_a_killed_search_goes_on_as_if_it_had_not_been(toy: Stage, tmp_path: Pat
     for kill in ("trial-0002/1/before", "trial-0004/1/after"):
         assert search_in_child(searched, toy, kill) == -signal.SIGKILL
         assert not (out / SEARCH).exists()
-    found = run(searched, [], toy)
+    result = run(searched, [], toy)
     assert whole is not None
-    assert found is not None
-    assert found["trials"] == whole["trials"]
-    assert found["best"]["value"] == whole["best"]["value"]
+    assert result is not None
+    assert result["trials"] == whole["trials"]
+    assert result["best"]["value"] == whole["best"]["value"]
     calls = [len((out / f"trial-{n:04d}/calls").read_text().splitlines()) for n in range(6)]
     assert calls == [1, 1, 2, 1, 1, 1]
 
@@ -193,7 +193,7 @@ def test_the_real_scan_is_searched(
                "--epochs=1 --adapter=lora").split()  # fmt: skip
     wanted = config(tmp_path, space=("learning_rate=1e-4..1e-2:log", "rank=2,4"), trials=2)
     search(*options, config=wanted)
-    found = read_manifest(tmp_path / "out" / SEARCH)
-    for trial in found["trials"]:
+    result = read_manifest(tmp_path / "out" / SEARCH)
+    for trial in result["trials"]:
         assert trial["value"] == logged(tmp_path / "out" / trial["folder"])[-1]["dev"]["ap"]["macro"]
-    assert found["best"]["command"] in capsys.readouterr().out
+    assert result["best"]["command"] in capsys.readouterr().out

@@ -51,11 +51,11 @@ REPLIES = ["Of course, which day suits you?", "It is on its way.", "I have refun
 
 
 def dialogue(number: int) -> Dialogue:
-    chance = random.Random(number)
+    rng = random.Random(number)
     texts = [
         text
-        for _ in range(chance.randint(1, 4))
-        for text in (chance.choice(ASKS).format(chance.randrange(100)), chance.choice(REPLIES))
+        for _ in range(rng.randint(1, 4))
+        for text in (rng.choice(ASKS).format(rng.randrange(100)), rng.choice(REPLIES))
     ]
     roles: tuple[Literal["customer", "agent"], ...] = ("customer", "agent")
     turns = tuple(Turn(index=i, role=roles[i % 2], text=text) for i, text in enumerate(texts))
@@ -89,28 +89,28 @@ def trained(config: PretrainConfig) -> Path:
     return config.out
 
 
-def test_it_learns_and_says_how_well(trained: Path) -> None:
-    told = read_manifest(trained / "training.json")
+def test_it_learns_and_writes_its_figures(trained: Path) -> None:
+    manifest = read_manifest(trained / "training.json")
     lines = logged(trained)
     assert lines[0]["loss"] > 5
-    assert set(told["heldout"]) == {"all", "bank", "shop"}
-    assert told["heldout"]["all"]["perplexity"] < 4
-    assert told["sources"]["shop"]["heldout"] > 0
-    looks = figures(trained, "eval_loss")
-    assert len(looks) >= 2
-    assert looks[-1] < looks[0]
+    assert set(manifest["heldout"]) == {"all", "bank", "shop"}
+    assert manifest["heldout"]["all"]["perplexity"] < 4
+    assert manifest["sources"]["shop"]["heldout"] > 0
+    losses = figures(trained, "eval_loss")
+    assert len(losses) >= 2
+    assert losses[-1] < losses[0]
 
 
 def test_the_folder_loads_in_transformers_and_continues_a_dialogue(trained: Path) -> None:
     model, tokenizer = AutoModelForCausalLM.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
     start = tokenizer("<|begin|><|customer|>Where is parcel 7 now<|agent|>", return_tensors="pt")
     made = model.generate(**start, max_new_tokens=30, do_sample=False)
-    said = tokenizer.decode(made[0, start["input_ids"].shape[1] :])
-    assert any(said.startswith(reply) for reply in REPLIES)
+    answer = tokenizer.decode(made[0, start["input_ids"].shape[1] :])
+    assert any(answer.startswith(reply) for reply in REPLIES)
     assert "# decoder" in (trained / "README.md").read_text()
 
 
-def test_figures_are_those_of_the_file(trained: Path, heldout: list[Dialogue]) -> None:
+def test_ownare_those_of_the_file(trained: Path, heldout: list[Dialogue]) -> None:
     """Perplexity by hand, one dialogue at a time, with nothing of the training's own code."""
     model = AutoModelForCausalLM.from_pretrained(trained).float()
     writer = own_writer((trained / "tokenizer.json").read_text())
@@ -120,9 +120,9 @@ def test_figures_are_those_of_the_file(trained: Path, heldout: list[Dialogue]) -
         with torch.no_grad():
             nats += float(model(ids, labels=ids).loss) * (ids.shape[1] - 1)
         tokens += ids.shape[1] - 1
-    told = read_manifest(trained / "training.json")["heldout"]["all"]
-    assert told["tokens"] == tokens
-    assert told["perplexity"] == pytest.approx(np.exp(nats / tokens), rel=1e-3)
+    own = read_manifest(trained / "training.json")["heldout"]["all"]
+    assert own["tokens"] == tokens
+    assert own["perplexity"] == pytest.approx(np.exp(nats / tokens), rel=1e-3)
 
 
 def test_sigterm_saves_and_the_same_command_resumes_bit_for_bit(
@@ -150,8 +150,8 @@ def test_sigterm_saves_and_the_same_command_resumes_bit_for_bit(
 
 
 def pieces(*sizes: int) -> list[Piece]:
-    chance = np.random.default_rng(0)
-    return [Piece(chance.integers(3, 90, size).astype(np.int32), "s", size) for size in sizes]
+    rng = np.random.default_rng(0)
+    return [Piece(rng.integers(3, 90, size).astype(np.int32), "s", size) for size in sizes]
 
 
 def test_a_dialogue_does_not_see_its_neighbours() -> None:
@@ -174,7 +174,7 @@ def test_a_base_that_mixes_dialogues_is_refused(
         pretrain(replace(config, out=tmp_path / "d"))
 
 
-def test_a_dry_run_says_what_it_would_take(
+def test_a_dry_run_prints_the_memory(
     config: PretrainConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     running = replace(config.running, dry_run=True)
@@ -210,10 +210,10 @@ def base(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_any_decoder_goes_on_learning(base: Path, config: PretrainConfig, tmp_path: Path) -> None:
     out = tmp_path / "out"
     pretrain(replace(config, base=base, out=out, epochs=1, learning_rate=5e-3, eval_steps=5))
-    told = read_manifest(out / "training.json")
+    manifest = read_manifest(out / "training.json")
     losses = figures(out, "eval_loss")
     assert losses[-1] < losses[0]
-    assert told["written"] == ["template"]
+    assert manifest["written"] == ["template"]
     before, after = (AutoModelForCausalLM.from_pretrained(folder) for folder in (base, out))
     assert after.config.model_type == before.config.model_type
     assert after.config._attn_implementation != "packed"
@@ -288,13 +288,13 @@ def test_long_dialogues_are_cut_between_turns(marked: Path) -> None:
 
 def test_copies_are_left_out_what_is_alike_is_on_one_side_and_personal_data_are_masked() -> None:
     words = [f"word{number}" for number in range(2000)]
-    chance, told = random.Random(1), []
+    rng, dialogues = random.Random(1), []
     for number in range(60):
-        own = chance.sample(words, 40)
-        for kind, said in (("", own), ("copy", [*own, "bye"]), ("like", [*own[:34], *own[:6]])):
-            text = f"{' '.join(said)} anna.smith@example.org"
-            told.append(Dialogue(id=f"{number}{kind}", turns=(Turn(index=0, role="agent", text=text),)))
-    train, heldout = split_dialogues(told)
+        own = rng.sample(words, 40)
+        for kind, text_words in (("", own), ("copy", [*own, "bye"]), ("like", [*own[:34], *own[:6]])):
+            text = f"{' '.join(text_words)} anna.smith@example.org"
+            dialogues.append(Dialogue(id=f"{number}{kind}", turns=(Turn(index=0, role="agent", text=text),)))
+    train, heldout = split_dialogues(dialogues)
     sides = [{each.id.rstrip("acekilopy") for each in side} for side in (train, heldout)]
     assert len(train) + len(heldout) == 120
     assert not sides[0] & sides[1]

@@ -22,8 +22,8 @@ SAMPLE = Path(app.__file__).with_name("sample") / "dialogues.jsonl"
 
 
 def test_it_is_whole_and_under_15_mb() -> None:
-    told = read_manifest(SMALL_DECODER / "training.json")
-    for output in told["outputs"]:
+    manifest = read_manifest(SMALL_DECODER / "training.json")
+    for output in manifest["outputs"]:
         assert sha256_file(SMALL_DECODER / output["name"]) == output["sha256"]
     assert sum(path.stat().st_size for path in SMALL_DECODER.iterdir()) < 15e6
 
@@ -40,17 +40,17 @@ def test_it_foretells_the_hand_written_sample_better_than_the_same_turns_out_of_
             return float(model(input_ids=ids, labels=ids).loss) * (ids.shape[1] - 1), ids.shape[1] - 1
 
     order = random.Random(0)
-    told, shuffled, tokens = 0.0, 0.0, 0
+    ordered, shuffled, tokens = 0.0, 0.0, 0
     for dialogue in dialogues()[:30]:
         texts = [turn.text for turn in dialogue]
         order.shuffle(texts)
         cost, count = nats(dialogue)
-        told, tokens = told + cost, tokens + count
+        ordered, tokens = ordered + cost, tokens + count
         shuffled += nats(
             [turn.model_copy(update={"text": text}) for turn, text in zip(dialogue, texts, strict=True)]
         )[0]
-    assert math.exp(told / tokens) < 300  # of 8,192 tokens; its own corpora: about 7
-    assert told < shuffled
+    assert math.exp(ordered / tokens) < 300  # of 8,192 tokens; its own corpora: about 7
+    assert ordered < shuffled
 
 
 def dialogues() -> list[tuple[Turn, ...]]:

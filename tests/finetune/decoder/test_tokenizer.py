@@ -61,11 +61,11 @@ def test_transformers_loads_it_with_its_template(tokenizer: Tokenizer, tmp_path:
     assert loaded.apply_chat_template(messages, tokenize=False) == (
         "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\nYes.<|im_end|>\n"
     )
-    asked = loaded.apply_chat_template(messages[:1], tokenize=False, add_generation_prompt=True)
-    assert asked == "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
+    prompt = loaded.apply_chat_template(messages[:1], tokenize=False, add_generation_prompt=True)
+    assert prompt == "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
     made = loaded.apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=True)
-    learnt = [i for i, own in zip(made["input_ids"], made["assistant_masks"], strict=True) if own]
-    assert loaded.decode(learnt) == "Yes.<|im_end|>"
+    ids = [i for i, own in zip(made["input_ids"], made["assistant_masks"], strict=True) if own]
+    assert loaded.decode(ids) == "Yes.<|im_end|>"
     assert (loaded.eos_token, loaded.pad_token) == (IM_END, "<|pad|>")
 
 

@@ -60,22 +60,22 @@ def test_prompts_computed_once_come_to_what_trl_computes(
     differences: list[float] = []
     ours = JudgeGRPOTrainer._get_per_token_logps_and_entropies
 
-    def both(self: JudgeGRPOTrainer, model: torch.nn.Module, *given: object, **more: object) -> object:
-        found = ours(self, model, *given, **more)
+    def both(self: JudgeGRPOTrainer, model: torch.nn.Module, *arguments: object, **more: object) -> object:
+        own = ours(self, model, *arguments, **more)
         self.restore_attention()
-        theirs = GRPOTrainer._get_per_token_logps_and_entropies(self, model, *given, **more)
+        theirs = GRPOTrainer._get_per_token_logps_and_entropies(self, model, *arguments, **more)
         self.pack_attention(100)
         assert self.packed
-        there = found[0] != 0
+        there = own[0] != 0
         assert there.sum() > 8
-        differences.append(float((found[0] - theirs[0]).detach().abs()[there].max()))
-        if found[0].requires_grad:
-            differences.append(float((found[1] - theirs[1]).detach().abs()[there].max()))
+        differences.append(float((own[0] - theirs[0]).detach().abs()[there].max()))
+        if own[0].requires_grad:
+            differences.append(float((own[1] - theirs[1]).detach().abs()[there].max()))
             weights = [weight for weight in model.parameters() if weight.requires_grad]
-            sums = (part[0][there].sum() for part in (found, theirs))
+            sums = (part[0][there].sum() for part in (own, theirs))
             pairs = zip(*(torch.autograd.grad(one, weights, retain_graph=True) for one in sums), strict=True)
             differences.append(max(float((one - other).abs().max()) for one, other in pairs))
-        return found
+        return own
 
     monkeypatch.setattr(JudgeGRPOTrainer, "_get_per_token_logps_and_entropies", both)
     run(config(tiny, dataset, tmp_path, steps=1))
@@ -100,9 +100,9 @@ def test_groups_that_earn_the_same_are_left_out(
     monkeypatch.setattr(grpo, "to_trl_reward", lambda rewarder: rewarded)
     monkeypatch.setattr(JudgeGRPOTrainer, "compute_loss", spy)
     run(config(tiny, dataset, tmp_path, steps=1))
-    learnt = seen[0]["completion_mask"].sum(dim=1) > 0  # in the order in which trl shuffled them
-    assert learnt.tolist() == (seen[0]["advantages"].abs() > 1e-3).tolist()
-    assert int(learnt.sum()) == 4
+    is_trained = seen[0]["completion_mask"].sum(dim=1) > 0  # in the order in which trl shuffled them
+    assert is_trained.tolist() == (seen[0]["advantages"].abs() > 1e-3).tolist()
+    assert int(is_trained.sum()) == 4
     assert seen[0]["num_items_in_batch"] == seen[0]["completion_mask"].sum()
     assert entries(tmp_path)[0]["idle_groups"] == 0.5
 

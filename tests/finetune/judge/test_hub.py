@@ -46,7 +46,7 @@ def copy(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 @pytest.mark.slow
-def test_a_judge_is_taught_on_a_name_and_loaded_without_the_hub(
+def test_a_judge_is_trained_by_name_and_loaded_without_the_hub(
     copy: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "judge"
@@ -91,7 +91,7 @@ def test_a_name_that_means_nothing_is_one_line(copy: Path, name: str, reason: st
     assert "\n" not in str(refused.value)
 
 
-def test_the_decoder_that_ships_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_packaged_decoder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     source = resolve_source("small_decoder")
     assert source.base == base_models.BaseFolder(SMALL_DECODER, "small_decoder")

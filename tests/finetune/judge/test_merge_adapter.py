@@ -1,4 +1,4 @@
-"""A judge with its adapter merged says what it said before; in fewer bits nearly so."""
+"""A judge with its adapter merged answers the same; in fewer bits nearly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.mark.parametrize(("weights", "most"), [("fp32", 1e-5), ("bf16", 0.05), ("nf4", 0.5), ("int8", 0.2)])
-def test_a_merged_judge_says_the_same(
+def test_a_merged_judge_answers_the_same(
     judge: Path, dataset: Path, tmp_path: Path, weights: merge_adapter.StoredWeights, most: float
 ) -> None:
     merged = tmp_path / "merged"

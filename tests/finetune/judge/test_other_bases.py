@@ -101,7 +101,7 @@ def test_every_base_reads_the_task_and_how_a_text_begins(base: Path) -> None:
     assert roles == (["user"] if kind_of(base) == "gemma3_text" else ["system", "user"])
 
 
-def test_a_template_that_leaves_the_system_out_is_told_by_the_user(base: Path) -> None:
+def test_a_template_without_system_message_gets_it_from_the_user(base: Path) -> None:
     prompt = JudgePrompt.of(base, "short", 2048)
     prompt.tokenizer.chat_template = "{% for message in messages %}{% if message['role'] == 'user' %}{{ message['content'] }}{% endif %}{% endfor %}"
     question = ask(prompt, HARMLESS)

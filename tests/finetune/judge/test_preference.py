@@ -51,7 +51,7 @@ FORGETS_THE_LAST_MARK = (
 
 
 @pytest.mark.parametrize("template", [HYBRID, ENDS_WITH_A_LINE, FORGETS_THE_LAST_MARK])
-def test_what_is_learnt_is_what_is_asked_and_scored(
+def test_prompts_and_answers_are_those_of_scoring(
     tiny: Path, dataset: Path, tmp_path: Path, template: str
 ) -> None:
     """The token ids that reach the model, whatever the chat template makes of a finished answer."""
@@ -62,14 +62,14 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     pairs = read_pairs(dataset, "train", SelectionConfig(limit=6), reader, 1)[:3]
     model = load_model(base_models.resolve_source(str(tiny)), AdapterOptions(rank=4))
     trainer = preference._build_trainer(config, model, prompt, pairs)
-    asked = [prompt.of_chat(pair.item.question.messages) for pair in pairs for _ in "12"]
+    prompts = [prompt.of_chat(pair.item.question.messages) for pair in pairs for _ in "12"]
     answers = [prompt.answer_ids(text) for pair in pairs for text in (pair.chosen, pair.rejected)]
     rows = [trainer.train_dataset[place] for place in range(len(trainer.train_dataset))]
     batch = trainer.data_collator(rows)
     order = [0, 2, 4, 1, 3, 5]
     ids, mask, wanted = batch["input_ids"], batch["attention_mask"].bool(), batch["completion_mask"].bool()
     for row, place in enumerate(order):
-        assert ids[row][mask[row]].tolist() == [*asked[place], *answers[place]]
+        assert ids[row][mask[row]].tolist() == [*prompts[place], *answers[place]]
         assert ids[row][wanted[row]].tolist() == answers[place]
 
 

@@ -1,5 +1,5 @@
 """A judge that learns with differential privacy: clipping and noise by hand and against opacus' own gradients,
-what one dialogue may do, what is said of it, and resuming."""
+the influence of one dialogue, the report, and resuming."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dialint.finetune.train.options import RunOptions, ScheduleOptions
 pytest.importorskip("opacus", reason="needs the extra: private")
 
 
-def chance(seed: int = 0) -> torch.Generator:
+def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
@@ -41,7 +41,7 @@ def pulling(weight: torch.nn.Parameter, *by: float) -> Callable[[], torch.Tensor
 
 
 @pytest.mark.slow
-def test_the_promise_is_kept_with_no_more_noise_than_it_needs() -> None:
+def test_the_guarantee_holds_with_the_least_noise() -> None:
     """By the account of opacus, for the noise that is chosen."""
     from opacus.accountants import create_accountant
 
@@ -57,26 +57,26 @@ def test_the_promise_is_kept_with_no_more_noise_than_it_needs() -> None:
 def test_each_owner_is_clipped_alone_and_divided_by_the_expected_number() -> None:
     weight = torch.nn.Parameter(torch.zeros(2))
     losses = [pulling(weight, 3.0, 4.0), pulling(weight, 0.3, 0.4)]
-    set_noisy_gradient([weight], losses, 0.0, 4.0, chance(), 1)
+    set_noisy_gradient([weight], losses, 0.0, 4.0, generator(), 1)
     assert weight.grad is not None
     assert weight.grad.tolist() == pytest.approx([(0.6 + 0.3) / 4, (0.8 + 0.4) / 4], abs=1e-5)
     with pytest.raises(ConfigError, match="E_DIVERGED"):
-        set_noisy_gradient([weight], [pulling(weight, math.inf, 0.0)], 1.0, 1.0, chance(), 1)
+        set_noisy_gradient([weight], [pulling(weight, math.inf, 0.0)], 1.0, 1.0, generator(), 1)
 
 
 @pytest.mark.parametrize("n_owners", [0, 3])
-def test_noise_is_as_wide_as_it_says_whoever_comes(n_owners: int) -> None:
+def test_noise_has_the_stated_deviation_for_any_sample(n_owners: int) -> None:
     weight = torch.nn.Parameter(torch.zeros(40_000))
-    set_noisy_gradient([weight], [lambda: weight.sum() * 0] * n_owners, 3.0, 2.0, chance(), 1)
+    set_noisy_gradient([weight], [lambda: weight.sum() * 0] * n_owners, 3.0, 2.0, generator(), 1)
     assert weight.grad is not None
     assert float(weight.grad.std()) == pytest.approx(3.0 * CLIP / 2.0, rel=0.02)
     assert abs(float(weight.grad.mean())) < 0.03
 
 
 def test_everyone_takes_part_for_himself() -> None:
-    assert sample_owners(5, 1.0, chance()) == [0, 1, 2, 3, 4]
-    assert sample_owners(5, 0.0, chance()) == []
-    counts = [len(sample_owners(100, 0.2, chance(seed))) for seed in range(200)]
+    assert sample_owners(5, 1.0, generator()) == [0, 1, 2, 3, 4]
+    assert sample_owners(5, 0.0, generator()) == []
+    counts = [len(sample_owners(100, 0.2, generator(seed))) for seed in range(200)]
     assert sum(counts) / 200 == pytest.approx(20, abs=1)
     assert len(set(counts)) > 5
 
@@ -99,7 +99,7 @@ def test_adapters_get_the_gradient_that_opacus_gives_them(tmp_path: Path) -> Non
         return by * each.view(3, -1).mean(1)
 
     set_noisy_gradient(
-        learning, [lambda row=row: losses(model)[row] for row in range(3)], 0.0, 1.0, chance(), 1
+        learning, [lambda row=row: losses(model)[row] for row in range(3)], 0.0, 1.0, generator(), 1
     )
     ours = [p.grad.clone() for p in learning]
     norms = [torch.autograd.grad(losses(model)[row], learning) for row in range(3)]
@@ -124,12 +124,12 @@ def config(tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeConfig) -> None:
+def test_it_reports_its_guarantee_and_nothing_of_the_data(config: SftJudgeConfig) -> None:
     config = replace(config, running=replace(config.running, gradient_checkpointing=True))
     figures = run(config)["figures"]
-    told = figures["private"]
-    assert (told["epsilon"], told["delta"], told["dialogues"], told["clip"]) == (4.0, 1e-3, 32, 1.0)
-    assert told["noise"] > 0.5
+    own = figures["private"]
+    assert (own["epsilon"], own["delta"], own["dialogues"], own["clip"]) == (4.0, 1e-3, 32, 1.0)
+    assert own["noise"] > 0.5
     assert "epsilon 4, delta" in (card := (config.out / "README.md").read_text())
     assert "delta 0.001" in card
     entries = logged(config.out)

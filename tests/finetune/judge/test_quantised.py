@@ -44,7 +44,7 @@ def losses(out: Path) -> list[float]:
 
 
 @pytest.mark.slow
-def test_it_learns_is_taken_up_again_and_loads(wide: Path, dataset: Path, tmp_path: Path) -> None:
+def test_it_learns_resumes_and_loads(wide: Path, dataset: Path, tmp_path: Path) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     run(config(wide, dataset, whole, 8))
     assert np.mean(losses(whole)[-3:]) < 0.8 * losses(whole)[0]
@@ -59,8 +59,8 @@ def test_it_learns_is_taken_up_again_and_loads(wide: Path, dataset: Path, tmp_pa
     kinds = {type(module).__name__ for module in loaded.modules()}
     assert "Linear4bit" in kinds
     name = "base_model.model.model.layers.0.self_attn.q_proj.lora_B"
-    learnt, stored = loaded.state_dict()[f"{name}.default.weight"], load_file(whole / adapter_files.ADAPTER)
-    assert torch.equal(learnt.float(), stored[f"{name}.weight"].float())
+    weight, stored = loaded.state_dict()[f"{name}.default.weight"], load_file(whole / adapter_files.ADAPTER)
+    assert torch.equal(weight.float(), stored[f"{name}.weight"].float())
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_states_of_eight_bits_take_steps(
     assert losses(tmp_path / "judge")[-1] < losses(tmp_path / "judge")[0]
 
 
-def test_what_needs_bitsandbytes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_bitsandbytes_require_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         environment, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name)
     )

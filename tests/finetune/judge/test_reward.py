@@ -1,4 +1,4 @@
-"""The reward model: figures of known scores, and a model that is trained and loaded again."""
+"""The reward model: figures of scores by hand, and a model that is trained and loaded again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import ScheduleOptions
 
 
-def test_figures_of_known_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_of_scores_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pairs, one ahead by log 3 (probability .75), one behind by as much."""
     ahead = float(np.log(3))
-    given = iter((np.array([ahead, 0.0]), np.array([0.0, ahead])))
-    monkeypatch.setattr("dialint.finetune.rewards.reward_trainer.score_rows", lambda *_: next(given))
+    scores = iter((np.array([ahead, 0.0]), np.array([0.0, ahead])))
+    monkeypatch.setattr("dialint.finetune.rewards.reward_trainer.score_rows", lambda *_: next(scores))
     rows = [{"chosen_ids": [1], "rejected_ids": [1], "agreement": share} for share in (1.0, 0.5)]
     figures = evaluate_pairs(None, rows, 0)
     assert figures["accuracy"] == 0.5

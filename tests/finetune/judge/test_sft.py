@@ -28,11 +28,11 @@ from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 
 def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConfig:
-    given = {"steps": 6, "eval_steps": 3}
-    given |= {name: more.pop(name) for name in ("steps", "eval_steps", "epochs") if name in more}  # type: ignore[misc]
+    schedule = {"steps": 6, "eval_steps": 3}
+    schedule |= {name: more.pop(name) for name in ("steps", "eval_steps", "epochs") if name in more}  # type: ignore[misc]
     options = {
         "questions": 1, "learning_rate": 1e-2, "dev_questions": 4, "dev_answers": 0,
-        "learning": ScheduleOptions(**given),
+        "learning": ScheduleOptions(**schedule),
         "running": RunOptions(threads=1, precision="fp32", device="cpu"), **more,
     }  # fmt: skip
     return SftJudgeConfig(dataset=dataset, base=str(tiny), out=out, **options)  # type: ignore[arg-type]
@@ -61,7 +61,7 @@ def test_the_loss_is_the_mean_over_the_tokens_of_answers(tiny: Path, dataset: Pa
     assert np.mean(figures(tmp_path / "one", "loss")) == pytest.approx(total / n_tokens, abs=1e-4)
 
 
-def test_it_learns_and_says_how_it_asks(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+def test_it_learns_and_writes_its_prompt(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     full, whole = tmp_path / "full", AdapterOptions(adapter="none")
     run(config(tiny, dataset, full, steps=12, eval_steps=12, questions=2, adapters=whole))
     losses = figures(full, "loss")
@@ -122,7 +122,7 @@ def test_impossible_options_are_refused(
         run(config(tiny, dataset, tmp_path, **more))
 
 
-def test_codes_without_room_are_named(tiny: Path, tmp_path: Path) -> None:
+def test_codes_without_room_are_refused(tiny: Path, tmp_path: Path) -> None:
     """A family of codes that is not divided takes more than the prompt."""
     codes = tuple(code for code in load_taxonomy().codes if code[0] in "CUMRET")
     (tmp_path / "data").mkdir()

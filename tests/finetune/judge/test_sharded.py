@@ -28,7 +28,7 @@ def free_port() -> int:
 
 
 def launcher_environment(name: str, n_processes: int) -> dict[str, str]:
-    """What ``accelerate launch`` sets for the launch file, beside the places of the processes."""
+    """Returns the environment of ``accelerate launch`` for the launch file, without the ranks."""
     if name == "ddp":
         return {}
     path = ROOT / "finetune" / "accelerate" / f"{name}.yaml"

@@ -1,4 +1,4 @@
-"""The trl whose private methods are overridden: another one is neither installed nor taken unseen."""
+"""The trl whose private methods are overridden: another one is neither installed nor used unseen."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ OVERRIDDEN = {
 
 
 def test_the_installed_trl_is_the_one_that_was_read() -> None:
-    told = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
-    bounds = [Requirement(text) for text in told["project"]["optional-dependencies"]["train"]]
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
+    bounds = [Requirement(text) for text in project["project"]["optional-dependencies"]["train"]]
     (bound,) = (one.specifier for one in bounds if one.name == "trl")
     major, minor = Version(WRITTEN_FOR).release
     assert Version(trl.__version__).release[:2] == (major, minor)

@@ -35,15 +35,15 @@ READER = Reader(
 def questions(n: int) -> list[LabelledQuestion]:
     """Two turns of the support side in each dialogue; half of the dialogues have an error in one of them, and
     the others have its words where they are none."""
-    chance, labelled = random.Random(n), []
+    rng, labelled = random.Random(n), []
     for place in range(n):
-        code, wrong = CODES[place // 2 % 2], chance.choice((1, 3))
+        code, wrong = CODES[place // 2 % 2], rng.choice((1, 3))
         turns, labels = [], []
         for index in range(4):
-            words = [f"word{chance.randrange(30)}" for _ in range(12)]
+            words = [f"word{rng.randrange(30)}" for _ in range(12)]
             if index == wrong:
-                start = chance.randrange(9)
-                words[start : start + 3] = ["your", "own", chance.choice(ENDS[code])]
+                start = rng.randrange(9)
+                words[start : start + 3] = ["your", "own", rng.choice(ENDS[code])]
                 begin = len(" ".join([*words[:start], ""]))
                 end = begin + len(" ".join(words[start : start + 3]))
                 labels.append(
@@ -86,20 +86,20 @@ def test_answers_alone_hardly_tell_which_is_preferred() -> None:
 
 
 def test_pairs_need_both_sides_and_follow_from_the_seed() -> None:
-    asked = questions(40)
-    only = [item for item in asked if any(truth.code == "T1" for truth in item.truths)]
+    items = questions(40)
+    only = [item for item in items if any(truth.code == "T1" for truth in item.truths)]
     assert pairs_from_labels(only, TAXONOMY, 1) == []
-    assert pairs_from_labels(asked, TAXONOMY, 1) == pairs_from_labels(asked, TAXONOMY, 1)
-    assert pairs_from_labels(asked, TAXONOMY, 1) != pairs_from_labels(asked, TAXONOMY, 2)
+    assert pairs_from_labels(items, TAXONOMY, 1) == pairs_from_labels(items, TAXONOMY, 1)
+    assert pairs_from_labels(items, TAXONOMY, 1) != pairs_from_labels(items, TAXONOMY, 2)
 
 
 def test_labels_of_clean_turns_make_no_error_of_them() -> None:
     """Aggregation labels every turn and code, most of them near 0."""
-    asked = [
+    items = [
         replace(item, truths=(*item.truths, *(truth(code, turn) for code in CODES for turn in item.question.turns)))
         for item in questions(40)
     ]  # fmt: skip
-    pairs = pairs_from_labels(asked, TAXONOMY, 1)
+    pairs = pairs_from_labels(items, TAXONOMY, 1)
     assert len(pairs) >= len(pairs_from_labels(questions(40), TAXONOMY, 1)) / 2 > 0
     assert {pair.agreement for pair in pairs} == {0.9, 0.99}
 
@@ -112,16 +112,16 @@ def truth(code: str, turn: int) -> Truth:
 def corrected(tmp_path: Path) -> Path:
     """A data set in which reviewers marked an error that the model had missed, and overturned two findings:
     one of a dialogue that the split does not have."""
-    found = {"verdict": "error", "quote": "own fault", "severity": "S1", "reason": "", "rewrite": None}
+    error = {"verdict": "error", "quote": "own fault", "severity": "S1", "reason": "", "rewrite": None}
     none = {"verdict": "no_error", "quote": None, "severity": None, "reason": "", "rewrite": None}
     first = example("train0", "train", rude=True, probability=0.8)
     calm = Label(dialogue_id="train0", turn=1, code="C1", probability=1.0, method="crowd")
     first = first.model_copy(update={"labels": (*first.labels, calm)})
-    sides = [(first, found, none), (example("other", "train", rude=True), none, found)]
+    sides = [(first, error, none), (example("other", "train", rude=True), none, error)]
     rows = [
         {
             "dialogue": own.dialogue.model_dump(mode="json"), "turn": 3, "code": "T1", "chosen": chosen,
-            "rejected": rejected, "outcome": "missed" if chosen is found else "overturned", "annotation": "a1",
+            "rejected": rejected, "outcome": "missed" if chosen is error else "overturned", "annotation": "a1",
             "release": "r1", "split": "train",
         }
         for own, chosen, rejected in sides

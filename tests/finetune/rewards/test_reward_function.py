@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_questions import CODES, EVIDENCE, SPAN, TURNS, asked, error, truth, written
+from made_questions import CODES, EVIDENCE, SPAN, TURNS, error, question, truth, written
 
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -23,7 +23,7 @@ def short(prompts, completions, *, source, turns, codes, labels):
     assert prompts[0][-1]["content"].endswith("List the errors.")
     return [-len(completion[0]["content"]) / 100 for completion in completions]
 """
-QUESTIONS = [asked(), asked(truth(3, "V2", 0.8))]
+QUESTIONS = [question(), question(truth(3, "V2", 0.8))]
 
 
 def test_texts_are_rewarded_by_the_labels_of_their_question() -> None:
@@ -45,14 +45,14 @@ def test_a_function_of_ones_own_is_one_more_term(tmp_path: Path) -> None:
     assert reward_fingerprint(name) != before
 
 
-def test_a_function_gets_what_is_known_of_each_question() -> None:
+def test_a_function_gets_the_columns_of_each_question() -> None:
     seen: list[dict[str, object]] = []
 
-    def told(prompts: object, completions: list[object], **columns: object) -> list[float]:
+    def record(prompts: object, completions: list[object], **columns: object) -> list[float]:
         seen.append(columns)
         return [0.0] * len(completions)
 
-    custom_reward("told", told, JudgePrompt.of(SMALL_DECODER))(QUESTIONS, [written()] * 2)
+    custom_reward("record", record, JudgePrompt.of(SMALL_DECODER))(QUESTIONS, [written()] * 2)
     label = {"turn": 3, "code": "V2", "probability": 0.8, "span": SPAN, "severity": CODES["V2"].severity}
     assert seen == [
         {"source": ["d"] * 2, "turns": [TURNS] * 2, "codes": [list(CODES)] * 2, "labels": [[], [label]]}
@@ -70,7 +70,7 @@ def test_a_function_gets_what_is_known_of_each_question() -> None:
         ("def short(prompts, completions, **_): raise RuntimeError('down')", "short", "RuntimeError: down"),
     ],
 )
-def test_a_function_that_gives_no_rewards_is_named(tmp_path: Path, source: str, name: str, why: str) -> None:
+def test_a_function_without_rewards_is_refused(tmp_path: Path, source: str, name: str, why: str) -> None:
     (tmp_path / "own.py").write_text(source)
     where = f"{tmp_path / 'own.py'}:{name}"
     with pytest.raises(ConfigError, match=f"E_REWARD: --reward .*own.py:{name}: .*{why}"):

@@ -1,9 +1,8 @@
-"""What a policy would learn that plays for the reward: on a made-up mixed set every trick earns less than an
-honest judge that is mediocre.
+"""Reward hacking: on a synthetic mixed set every trick has a lower reward than a mediocre honest judge.
 
-The set: dialogues of three turns and three codes, half of them clean. The honest judge tells them apart by
-what it believes only, is calibrated, and states it; every second of its quotes is too wide, and every second
-severity is wrong. A trick is that same judge with one thing played, or a judge that never looks.
+The set: dialogues of three turns and three codes, half of them clean. The honest judge has calibrated
+probabilities only, and states them; every second quote is too wide, and every second severity is wrong. A trick
+changes one thing of that judge, or never reads.
 """
 
 from __future__ import annotations
@@ -12,16 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from made_questions import CODES, EVIDENCE, TEXT, TURNS, asked, error, truth, written
+from made_questions import CODES, EVIDENCE, TEXT, TURNS, error, question, truth, written
 
 from dialint.detector.judge.reading import ReadError
 from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.rewards.verifiable import RewardWeights, compute_reward
 
-LOOKS = {0.98: (1, 1, 1, 0.92), 0.9: (1, 1, 0.9, 0.7), 0.75: (1, 1, 1, 0), 0.4: (1, 0.6, 0, 0)}
-"""What the judge believes of a possible error, and what is true of four of them."""
+TRUTHS = {0.98: (1, 1, 1, 0.92), 0.9: (1, 1, 0.9, 0.7), 0.75: (1, 1, 1, 0), 0.4: (1, 0.6, 0, 0)}
+"""The judge's probability of a possible error, and the posteriors of four of them."""
 KINDS: tuple[tuple[float, ...], ...] = ((0.98,), (0.9,), (0.75,), (0.4,), (0.98, 0.98), (0.98, 0.4))
-"""What there is to see in a dialogue: one or two possible errors."""
+"""Kinds of dialogues: the probabilities of one or two possible errors."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +33,20 @@ class Case:
 
 def cases() -> list[Case]:
     """Each kind four times, with every truth once, and as many clean dialogues."""
-    made = [Case(asked(), ())] * (4 * len(KINDS))
+    made = [Case(question(), ())] * (4 * len(KINDS))
     for kind in KINDS:
         for number in range(4):
             places = list(zip((1, 5), ("T1", "V2"), kind, strict=False))
             truths = [
-                truth(turn, code, LOOKS[belief][(number + place) % 4])
+                truth(turn, code, TRUTHS[belief][(number + place) % 4])
                 for place, (turn, code, belief) in enumerate(places)
             ]
-            said = (f"{EVIDENCE} We look", "S4") if number % 2 == 0 else (EVIDENCE, None)
+            quote, severity = (f"{EVIDENCE} We look", "S4") if number % 2 == 0 else (EVIDENCE, None)
             entries = [
-                error(turn, code, belief, said[0], severity=said[1] or CODES[code].severity)
+                error(turn, code, belief, quote, severity=severity or CODES[code].severity)
                 for turn, code, belief in places
             ]
-            made.append(Case(asked(*truths), tuple(entries)))
+            made.append(Case(question(*truths), tuple(entries)))
     return made
 
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from made_questions import CODES, EVIDENCE, SPAN, TEXT, TURNS, asked, error, honest, truth, written
+from made_questions import (
+    CODES,
+    EVIDENCE,
+    SPAN,
+    TEXT,
+    TURNS,
+    error,
+    honest,
+    question,
+    truth,
+    written,
+)
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.reading import ReadError, Reading
@@ -43,11 +54,11 @@ TRUTHS = st.lists(
 
 
 def terms(*errors: ReadError, truths: tuple = (), ratio: float = 2.0) -> dict[str, float]:
-    return compute_reward(written(*errors), asked(*truths), RewardWeights(ratio=ratio)).terms
+    return compute_reward(written(*errors), question(*truths), RewardWeights(ratio=ratio)).terms
 
 
 def total(errors: list[ReadError], truths: list, ratio: float = 2.0) -> float:
-    return compute_reward(written(*errors), asked(*truths), RewardWeights(ratio=ratio)).total
+    return compute_reward(written(*errors), question(*truths), RewardWeights(ratio=ratio)).total
 
 
 def test_what_is_right_and_complete_gets_one() -> None:
@@ -98,7 +109,7 @@ def test_the_cost_of_false_accusations_rises_to_a_floor() -> None:
 
 @given(SHARES, RATIOS)
 def test_accusing_pays_exactly_above_the_threshold(probability: float, ratio: float) -> None:
-    """Where a dialogue has one possible error, by what users count."""
+    """In a dialogue with one possible error, by the terms that count errors."""
     counted = ("f_score", "false_accusations")
     listed, unlisted = (
         terms(*errors, truths=(truth(probability=probability),), ratio=ratio)
@@ -129,7 +140,7 @@ def test_a_wrong_severity_and_a_wide_quote_cost_a_share_of_the_hit() -> None:
 def test_squared_errors_by_hand() -> None:
     """Of what is listed and right, listed and wrong, and not listed: (1 - .7)^2, .4^2, .6^2."""
     reading = compute_reward(
-        written(error(1, probability=0.7), error(5, probability=0.4)), asked(truth(1)), WEIGHTS
+        written(error(1, probability=0.7), error(5, probability=0.4)), question(truth(1)), WEIGHTS
     ).reading
     assert reading is not None
     truths = (truth(1), truth(3, probability=0.6))
@@ -138,12 +149,12 @@ def test_squared_errors_by_hand() -> None:
 
 @given(SHARES, SHARES)
 def test_the_honest_probability_pays_most_over_hard_and_soft_labels(right: float, stated: float) -> None:
-    def loss(says: float, holds: float) -> float:
-        entry = error(probability=says, start=SPAN[0], end=SPAN[1])
+    def loss(stated: float, holds: float) -> float:
+        entry = error(probability=stated, start=SPAN[0], end=SPAN[1])
         return squared_error(Reading(errors=(entry,)), [truth(probability=holds)])
 
-    def expected(says: float) -> float:
-        return right * loss(says, 1.0) + (1 - right) * loss(says, 0.0)
+    def expected(stated: float) -> float:
+        return right * loss(stated, 1.0) + (1 - right) * loss(stated, 0.0)
 
     assert loss(right, right) == 0
     assert expected(stated) - expected(right) == pytest.approx((stated - right) ** 2, abs=1e-12)
@@ -170,7 +181,7 @@ def test_the_honest_probability_pays_most_over_hard_and_soft_labels(right: float
     ],
 )  # fmt: skip
 def test_faults_of_form(text: str, faults: int) -> None:
-    got = compute_reward(text, asked(truth()), WEIGHTS)
+    got = compute_reward(text, question(truth()), WEIGHTS)
     assert got.reading is not None
     assert count_faults(text, got.reading) == faults
     assert got.terms["form"] == pytest.approx(-FORM_WEIGHT * faults / (1 + faults))
@@ -180,7 +191,7 @@ def test_faults_of_form(text: str, faults: int) -> None:
 def test_what_cannot_be_read_gets_less_than_all_that_can(
     errors: list[ReadError], truths: list, ratio: float, preference: float | None
 ) -> None:
-    weights, item = RewardWeights(ratio=ratio), asked(*truths)
+    weights, item = RewardWeights(ratio=ratio), question(*truths)
     text = written(*errors)
     got = compute_reward(text, item, weights, preference)
     unusable = written(*errors, error()).replace('"turn":1', '"turn":2')
@@ -196,9 +207,9 @@ def test_what_cannot_be_read_gets_less_than_all_that_can(
 def test_all_terms_but_the_score_are_costs_and_no_list_beats_the_labels(
     errors: list[ReadError], truths: list, ratio: float
 ) -> None:
-    """Where posteriors are so sure that accusing pays, and in two digits."""
+    """For certain posteriors, so that accusing pays."""
     assume(all(each.probability in (0.0, 1.0) for each in truths))
-    got = compute_reward(written(*errors), asked(*truths), RewardWeights(ratio=ratio))
+    got = compute_reward(written(*errors), question(*truths), RewardWeights(ratio=ratio))
     assert 0 <= got.terms["f_score"] <= 1
     assert all(value <= 1e-12 for name, value in got.terms.items() if name != "f_score")
     assert got.total <= total(honest(truths), truths, ratio) + 1e-12
@@ -208,8 +219,8 @@ def test_all_terms_but_the_score_are_costs_and_no_list_beats_the_labels(
 def test_one_more_that_is_wrong_never_pays(
     errors: list[ReadError], truths: list, ratio: float, probability: float
 ) -> None:
-    taken = {(each.turn, each.code) for each in (*errors, *truths)}
-    free = next((turn, code) for turn in TURNS for code in CODES if (turn, code) not in taken)
+    used = {(each.turn, each.code) for each in (*errors, *truths)}
+    free = next((turn, code) for turn in TURNS for code in CODES if (turn, code) not in used)
     assert total([*errors, error(*free, probability)], truths, ratio) <= total(errors, truths, ratio)
 
 

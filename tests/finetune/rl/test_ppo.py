@@ -34,7 +34,7 @@ def share(_: Sequence[int], texts: Sequence[str]) -> list[dict[str, float]]:
 
 
 def by_prompt(to: Sequence[int], _: Sequence[str]) -> list[dict[str, float]]:
-    """What nobody can change: every other prompt is worth 1."""
+    """Returns rewards that no answer changes: 1 for every other prompt."""
     return [{"prompt": float(place % 2)} for place in to]
 
 
@@ -99,8 +99,8 @@ def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
 
 def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) -> None:
     """One token an answer: the head reads the prompt's last token itself."""
-    told = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "answer_tokens": 1, "kl": 0.0}
-    train_ppo(run_of(tmp_path, reward=by_prompt, **told))
+    options = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "answer_tokens": 1, "kl": 0.0}
+    train_ppo(run_of(tmp_path, reward=by_prompt, **options))
     explained = [entry["explained_variance"] for entry in logged(tmp_path)]
     assert explained[0] == pytest.approx(0.0)
     assert explained[-1] > 0.6
@@ -130,28 +130,28 @@ def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("adapter", "bf16"), [(False, True), (True, False)], ids=["all weights, bf16", "adapter, fp32"]
 )
-def test_the_reference_is_the_model_as_it_was_found(tmp_path: Path, adapter: bool, bf16: bool) -> None:
+def test_the_reference_is_the_initial_model(tmp_path: Path, adapter: bool, bf16: bool) -> None:
     """In bf16 too, where autocast keeps casts of weights that change places."""
     run = run_of(tmp_path, adapter=adapter, bf16=bf16, **QUICK)
     answers = [(7, 8, 9)] * len(PROMPTS)
     with torch.no_grad():
-        found = run.policy.score(PROMPTS, answers).logprobs
+        initial = run.policy.score(PROMPTS, answers).logprobs
     train_ppo(run)
     with torch.no_grad():
         now = run.policy.score(PROMPTS, answers).logprobs
         with run.policy.as_reference():
-            assert torch.equal(run.policy.score(PROMPTS, answers).logprobs, found)
+            assert torch.equal(run.policy.score(PROMPTS, answers).logprobs, initial)
         assert torch.equal(run.policy.score(PROMPTS, answers).logprobs, now)
-    assert float((now - found).abs().max()) > 0.01
+    assert float((now - initial).abs().max()) > 0.01
     assert logged(tmp_path)[-1]["kl"]["token_k3"] > 1e-3
 
 
-def test_every_prompt_is_asked_once_a_pass_in_another_order() -> None:
-    told = [place for step in range(4) for place in select_prompts(6, 3, 1, step)]
-    first, second = told[:6], told[6:]
+def test_every_prompt_occurs_once_an_epoch_in_another_order() -> None:
+    indices = [place for step in range(4) for place in select_prompts(6, 3, 1, step)]
+    first, second = indices[:6], indices[6:]
     assert sorted(first) == sorted(second) == list(range(6))
     assert first != second
-    assert told != [place for step in range(4) for place in select_prompts(6, 3, 2, step)]
+    assert indices != [place for step in range(4) for place in select_prompts(6, 3, 2, step)]
 
 
 def test_minibatches_hold_every_answer_once_a_pass_those_of_a_prompt_together() -> None:

@@ -65,15 +65,15 @@ def test_the_model_learns_and_comes_back_as_it_attended(config: PpoConfig, adapt
     assert (summary["step"], summary["tokens"] > 0) == (2, True)
     assert summary["last"]["reward"]["total"] < 0
     assert figures(config.out, "step") == [1, 2]
-    found = load_model(resolve_source(config.base), AdapterOptions(adapter="none")).state_dict()
+    initial = load_model(resolve_source(config.base), AdapterOptions(adapter="none")).state_dict()
     if adapter == "none":
-        assert any(not torch.equal(weight, found[name]) for name, weight in model.state_dict().items())
+        assert any(not torch.equal(weight, initial[name]) for name, weight in model.state_dict().items())
     else:
-        learnt = {name: p for name, p in model.named_parameters() if "lora_B" in name}
-        assert all(float(p.detach().abs().max()) > 0 for p in learnt.values())
+        trained = {name: p for name, p in model.named_parameters() if "lora_B" in name}
+        assert all(float(p.detach().abs().max()) > 0 for p in trained.values())
 
 
-def test_terminated_it_saves_says_so_and_goes_on(
+def test_terminated_it_saves_and_resumes(
     config: PpoConfig, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Adapters are wide enough for states of 8 bits; they come back bit for bit too."""
@@ -82,11 +82,11 @@ def test_terminated_it_saves_says_so_and_goes_on(
     whole, _ = run(replace(config, out=config.out.with_name("whole")))
     update, calls = ppo_trainer._update, []
 
-    def terminated(*given: Any) -> None:
+    def terminated(*arguments: Any) -> None:
         calls.append(1)
         if len(calls) == 1:
             os.kill(os.getpid(), signal.SIGTERM)
-        update(*given)
+        update(*arguments)
 
     monkeypatch.setattr(ppo_trainer, "_update", terminated)
     with pytest.raises(SystemExit) as ended:

@@ -63,24 +63,26 @@ def model(request: pytest.FixtureRequest) -> Any:
 
 
 ONE = pytest.mark.parametrize("model", ["adapter"], indirect=True)
-"""What does not depend on the architecture."""
+"""For tests that do not depend on the architecture."""
 
 
-def drawn(model: Any, prompts: list[list[int]], n: int, seed: int = 0) -> list[list[tuple[int, ...]]]:
+def sample_answers(
+    model: Any, prompts: list[list[int]], n: int, seed: int = 0
+) -> list[list[tuple[int, ...]]]:
     return sample(model, prompts, n, max_new_tokens=12, stop_ids=[STOP], seed=seed)
 
 
 def alone(model: Any, prompt: list[int], answer: tuple[int, ...]) -> torch.Tensor:
     """Log-probabilities of an answer from one plain pass over it, shape (tokens,)."""
     logits = model(torch.tensor([[*prompt, *answer]]), use_cache=False).logits[0]
-    known = torch.log_softmax(logits[len(prompt) - 1 : -1], -1)
-    return known.gather(1, torch.tensor(answer)[:, None])[:, 0]
+    logprobs = torch.log_softmax(logits[len(prompt) - 1 : -1], -1)
+    return logprobs.gather(1, torch.tensor(answer)[:, None])[:, 0]
 
 
 def test_what_is_sure_is_what_transformers_generates_of_each_prompt_alone(model: Any) -> None:
     with torch.no_grad():  # weights of the head that leave no choice
         unwrap(model).get_output_embeddings().weight.mul_(1e4)
-    answers = drawn(model, PROMPTS, 2)
+    answers = sample_answers(model, PROMPTS, 2)
     for prompt, (answer, again) in zip(PROMPTS, answers, strict=True):
         made = model.generate(
             input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
@@ -91,18 +93,18 @@ def test_what_is_sure_is_what_transformers_generates_of_each_prompt_alone(model:
 
 @ONE
 def test_the_seed_alone_decides(model: Any) -> None:
-    once = drawn(model, PROMPTS, 3)
+    once = sample_answers(model, PROMPTS, 3)
     torch.manual_seed(77)
     before = torch.get_rng_state()
-    assert drawn(model, PROMPTS, 3) == once
+    assert sample_answers(model, PROMPTS, 3) == once
     assert torch.equal(torch.get_rng_state(), before)
-    assert drawn(model, PROMPTS, 3, seed=1) != once
+    assert sample_answers(model, PROMPTS, 3, seed=1) != once
     assert len(set(once[0])) == 3
 
 
 @ONE
 def test_an_answer_ends_with_its_stop_token_or_at_the_limit(model: Any) -> None:
-    answers = [answer for group in drawn(model, PROMPTS * 8, 4) for answer in group]
+    answers = [answer for group in sample_answers(model, PROMPTS * 8, 4) for answer in group]
     assert all(STOP not in ids[:-1] for ids in answers)
     ended = [ids for ids in answers if ids[-1] == STOP]
     assert ended
@@ -117,8 +119,8 @@ def test_draws_have_the_frequencies_of_the_model_whatever_its_defaults() -> None
     n = 4000
     (group,) = sample(model, [[5, 9]], n, max_new_tokens=1, stop_ids=[], seed=0)
     wanted = torch.softmax(model(torch.tensor([[5, 9]])).logits[0, -1], -1)
-    found = torch.bincount(torch.tensor([answer[0] for answer in group]), minlength=VOCABULARY) / n
-    assert ((found - wanted).abs() < 5 * (wanted * (1 - wanted) / n).sqrt() + 1e-9).all()
+    frequencies = torch.bincount(torch.tensor([answer[0] for answer in group]), minlength=VOCABULARY) / n
+    assert ((frequencies - wanted).abs() < 5 * (wanted * (1 - wanted) / n).sqrt() + 1e-9).all()
     assert model.generation_config.top_k == 2
 
 
@@ -126,14 +128,14 @@ def test_draws_have_the_frequencies_of_the_model_whatever_its_defaults() -> None
 def test_the_model_comes_back_as_it_was(model: Any) -> None:
     unwrap(model).set_attn_implementation(packed.NAME)
     model.train()
-    drawn(model, PROMPTS, 2)
+    sample_answers(model, PROMPTS, 2)
     assert model.training
     assert unwrap(model).config._attn_implementation == packed.NAME
 
 
 def answered(model: Any) -> tuple[list[list[int]], list[tuple[int, ...]]]:
     """Prompts and answers, some prompts alone, some shared and not side by side, one answer of one token."""
-    groups = drawn(model, PROMPTS, 3)
+    groups = sample_answers(model, PROMPTS, 3)
     pairs = [(prompt, answer) for prompt, group in zip(PROMPTS, groups, strict=True) for answer in group]
     pairs = [pairs[place] for place in (0, 3, 6, 9, 1, 10, 2)] + [(PROMPTS[2], (7,))]
     return [prompt for prompt, _ in pairs], [ids for _, ids in pairs]
@@ -154,15 +156,15 @@ def test_scores_are_those_of_a_plain_pass(model: Any, attention: str) -> None:
 
 def test_gradients_are_the_same_packed_and_padded(model: Any) -> None:
     prompts, answers = answered(model)
-    found = []
+    gradients = []
     for attention in (packed.NAME, "sdpa"):
         unwrap(model).set_attn_implementation(attention)
         model.zero_grad()
         scores = compute_logprobs(model, prompts, answers)
         (scores.logprobs * torch.arange(len(scores.logprobs))).sum().backward()
-        found.append([weight.grad for weight in model.parameters() if weight.grad is not None])
-    assert found[0]
-    for one, other in zip(*found, strict=True):
+        gradients.append([weight.grad for weight in model.parameters() if weight.grad is not None])
+    assert gradients[0]
+    for one, other in zip(*gradients, strict=True):
         assert torch.allclose(one, other, atol=1e-3 * float(one.abs().max()) + 1e-6)
 
 
@@ -171,7 +173,7 @@ def test_only_answers_go_through_the_head(model: Any) -> None:
     unwrap(model).set_attn_implementation(packed.NAME)
     seen: list[int] = []
     unwrap(model).get_output_embeddings().register_forward_hook(
-        lambda _, given, __: seen.append(given[0].shape[1])
+        lambda _, arguments, __: seen.append(arguments[0].shape[1])
     )
     compute_logprobs(model, prompts, answers)
     assert sum(seen) == sum(map(len, answers))

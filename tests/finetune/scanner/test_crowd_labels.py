@@ -38,22 +38,22 @@ def dialint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 def write_crowd(folder: Path, n_dialogues: int) -> None:
     """``log.jsonl`` and ``answers.csv``: four in five people answer what the planted word says."""
-    chance = random.Random(0)
+    rng = random.Random(0)
     with open(folder / "log.jsonl", "w") as log, open(folder / "answers.csv", "w", newline="") as table:
         answers = csv.writer(table)
         answers.writerow(["task", "worker", "label"])
         for number in range(n_dialogues):
             turns = []
             for index in range(6):
-                code = chance.choice(CODES)
-                words = [f"w{chance.randrange(20)}" for _ in range(4)]
+                code = rng.choice(CODES)
+                words = [f"w{rng.randrange(20)}" for _ in range(4)]
                 role = "bot" if index % 2 else "customer"
                 turns.append(
                     {"role": role, "text": " ".join([*words, PLANTED[code]] if index % 2 else words)}
                 )
                 for worker in range(PEOPLE) if index % 2 else ():
-                    said = code if chance.random() < 0.8 else chance.choice(CODES)
-                    answers.writerow([f"room/{number}/{index}", f"p{worker}", said])
+                    answer = code if rng.random() < 0.8 else rng.choice(CODES)
+                    answers.writerow([f"room/{number}/{index}", f"p{worker}", answer])
             log.write(json.dumps({"dialogue_id": f"room/{number}", "turns": turns}) + "\n")
 
 
@@ -65,13 +65,13 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     write_crowd(tmp_path, 80)
     own = ("--taxonomy", write_taxonomy(tmp_path))
     log, answers = tmp_path / "log.jsonl", tmp_path / "answers.csv"
-    said, joint, data = tmp_path / "said.jsonl", tmp_path / "joint.csv", tmp_path / "data"
+    annotations, joint, data = tmp_path / "said.jsonl", tmp_path / "joint.csv", tmp_path / "data"
     scanner, release, report = tmp_path / "scanner", tmp_path / "release", tmp_path / "report.json"
     parts = ("--near", "0", "--shares", "0.6", "0.1", "0.1", "0.2")
 
-    dialint("import", "labels", "--labels", answers, "--dialogues", log, "--out", said, *own)
+    dialint("import", "labels", "--labels", answers, "--dialogues", log, "--out", annotations, *own)
     dialint("label", "aggregate", "--annotations", answers, "--out", joint, "--soft", "answers")
-    dialint("export", "dataset", "--dialogues", log, "--annotations", said, "--labels", joint, "--out", data,
+    dialint("export", "dataset", "--dialogues", log, "--annotations", annotations, "--labels", joint, "--out", data,
             "--by", "dialogue", *parts, *own)  # fmt: skip
     labels = [label for example in read_examples(data / "train.jsonl") for label in example.labels]
     assert {label.code for label in labels} == set(CODES)

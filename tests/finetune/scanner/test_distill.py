@@ -1,4 +1,4 @@
-"""A small scanner learns what a large one says: other tokens, other windows.
+"""A small scanner is trained on the scores of a large one: other tokens, other windows.
 
 The teacher has random weights and the texts are random words: a test of the machinery, not of quality.
 """
@@ -32,8 +32,8 @@ from dialint.finetune.train.options import RunOptions
 
 
 def dialogue(number: int) -> Dialogue:
-    chance = random.Random(number)
-    turns = [" ".join(f"w{chance.randrange(40)}" for _ in range(chance.randint(2, 9))) for _ in range(6)]
+    rng = random.Random(number)
+    turns = [" ".join(f"w{rng.randrange(40)}" for _ in range(rng.randint(2, 9))) for _ in range(6)]
     return Dialogue(
         id=f"d{number}",
         turns=tuple(
@@ -86,10 +86,10 @@ def window(*slots: Slot) -> Rendered:
 def test_targets_are_what_a_hand_computes() -> None:
     """The student's tokens cut the text at 0-2, 2-5, 5-6, the teacher's at 0-3 and 3-5."""
     turns, spans = np.array([2.0, 4.0], np.float32), np.array([[1.0, -1.0], [3.0, -3.0]], np.float32)
-    said = TurnScores(3, turns, ((0, 3), (3, 5)), spans)
+    scores = TurnScores(3, turns, ((0, 3), (3, 5)), spans)
     slot = Slot(10, 3, 7, ((0, 2), (2, 5), (5, 6)))
     other = Slot(20, 5, 18, ((0, 1), (1, 2)))
-    first, last = soft_targets([window(slot), window(other)], [said], 2)
+    first, last = soft_targets([window(slot), window(other)], [scores], 2)
     share = lambda logit: 1 / (1 + np.exp(-logit))  # noqa: E731
     np.testing.assert_allclose(first.turns, [[share(2), share(4)]], rtol=1e-6)
     np.testing.assert_allclose(
@@ -100,10 +100,10 @@ def test_targets_are_what_a_hand_computes() -> None:
     assert last.spans.shape == (2, 2)
 
 
-def test_a_turn_in_pieces_is_taught_by_its_evidence_alone() -> None:
-    said = TurnScores(1, np.array([2.0], np.float32), ((0, 1), (1, 2)), np.array([[1.0], [3.0]], np.float32))
+def test_a_turn_in_pieces_has_targets_of_its_evidence_alone() -> None:
+    turn = TurnScores(1, np.array([2.0], np.float32), ((0, 1), (1, 2)), np.array([[1.0], [3.0]], np.float32))
     pieces = [window(Slot(9, 1, 8, ((0, 1),))), window(Slot(9, 1, 8, ((1, 2),)))]
-    targets = soft_targets(pieces, [said], 1)
+    targets = soft_targets(pieces, [turn], 1)
     assert all(np.isnan(target.turns).all() for target in targets)
     assert targets[0].spans[0, 0] < targets[1].spans[0, 0]
 
@@ -111,20 +111,20 @@ def test_a_turn_in_pieces_is_taught_by_its_evidence_alone() -> None:
 def alike(teacher: Path, student: Path) -> float:
     """Correlation of what both say of dialogues that were not learnt, over turns and codes."""
     fresh = [dialogue(i) for i in range(100, 140)]
-    said = []
+    columns = []
     for folder in (teacher, student):
-        found = read_scanner(folder).scanner(300, "fp32", "cpu").scan(fresh)
+        scans = read_scanner(folder).scanner(300, "fp32", "cpu").scan(fresh)
         rows = [
-            turn.scores - turn.scores[np.isfinite(turn.scores)].mean() for turns in found for turn in turns
+            turn.scores - turn.scores[np.isfinite(turn.scores)].mean() for turns in scans for turn in turns
         ]
-        said.append(np.stack(rows)[:, :2].ravel())  # the third code is the dialogue's
-    return float(np.corrcoef(*said)[0, 1])
+        columns.append(np.stack(rows)[:, :2].ravel())  # the third code is the dialogue's
+    return float(np.corrcoef(*columns)[0, 1])
 
 
 def test_a_smaller_student_learns_to_speak_like_its_teacher(config: DistillConfig) -> None:
-    taught = replace(config, epochs=9)
-    distill(replace(taught, out=config.out.with_name("new"), epochs=0.02))
-    distill(taught)
+    longer = replace(config, epochs=9)
+    distill(replace(longer, out=config.out.with_name("new"), epochs=0.02))
+    distill(longer)
     assert alike(config.teacher, config.out) > 0.8
     assert alike(config.teacher, config.out.with_name("new")) < alike(config.teacher, config.out)
     student = read_scanner(config.out)
@@ -144,8 +144,8 @@ def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Pa
     other = replace(config, base=letters, layers=None, context_tokens=120, epochs=1)
     distill(replace(other, out=config.out.with_name("new"), epochs=0.02))
     distill(other)
-    learnt, new = (logged(out)[-1]["heldout_loss"] for out in (config.out, config.out.with_name("new")))
-    assert learnt < new
+    trained, new = (logged(out)[-1]["heldout_loss"] for out in (config.out, config.out.with_name("new")))
+    assert trained < new
     student = read_scanner(config.out)
     assert student.base == {"name": "letters"}
     assert student.render.context_tokens == 120
@@ -196,13 +196,15 @@ def examples(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_exams_dialogues_are_not_learnt(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dialogues_of_evaluation_sets_are_left_out(
+    examples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     dialogues = drop_evaluated([dialogue(number) for number in range(60)], examples)
     assert {item.id for item in dialogues} == {f"d{i}" for i in range(9, 60)}
     assert "9 dialogues left out" in capsys.readouterr().err
 
 
-def test_labels_are_learnt_beside(config: DistillConfig, examples: Path) -> None:
+def test_labels_are_trained_on_too(config: DistillConfig, examples: Path) -> None:
     without = replace(config, epochs=0.2)
     distill(without)
     distill(replace(without, examples=examples, out=config.out.with_name("beside")))

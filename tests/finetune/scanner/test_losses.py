@@ -1,4 +1,4 @@
-"""What a scanner is taught by: by hand, and the same however a step comes in rows."""
+"""The loss of a scanner: by hand, and the same for any rows of a step."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.trainer import cross_entropy, scan_loss
 
 
-def target(chance: np.random.Generator) -> Target:
+def target(rng: np.random.Generator) -> Target:
     """A window of two turns of random words, with soft labels of two codes."""
-    sizes = chance.integers(2, 6, 2)
+    sizes = rng.integers(2, 6, 2)
     ids, slots = [1], []
     for turn, size in enumerate(sizes):
         first = len(ids)
-        ids += chance.integers(6, 50, size).tolist()
+        ids += rng.integers(6, 50, size).tolist()
         slots.append(Slot(len(ids), turn, first, tuple((i, i + 1) for i in range(size))))
         ids.append(4)
-    turns, tokens = (chance.random((n, 2)).astype(np.float32) for n in (2, int(sizes.sum())))
+    turns, tokens = (rng.random((n, 2)).astype(np.float32) for n in (2, int(sizes.sum())))
     return Target(Rendered(tuple(ids), tuple(slots)), turns, tokens)
 
 
 @pytest.fixture
 def step() -> list[Target]:
-    chance = np.random.default_rng(0)
-    return [target(chance) for _ in range(7)]
+    rng = np.random.default_rng(0)
+    return [target(rng) for _ in range(7)]
 
 
 def counts(step: list[Target]) -> tuple[int, int]:
@@ -59,11 +59,11 @@ def test_accumulated_rows_teach_as_one(step: list[Target]) -> None:
     model = network()
     of = counts(step)
     whole, wanted = gradient(model, [step], of)
-    apart, found = gradient(model, [step[:2], step[2:6], step[6:]], of)
+    apart, whole = gradient(model, [step[:2], step[2:6], step[6:]], of)
     assert apart == pytest.approx(whole, rel=1e-5)
-    assert found.keys() == wanted.keys()
+    assert whole.keys() == wanted.keys()
     for name, part in wanted.items():
-        torch.testing.assert_close(found[name], part, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(whole[name], part, rtol=1e-4, atol=1e-6)
     mean_of_means = sum(scan_loss(model, row, 0.5).item() for row in (step[:2], step[2:6], step[6:])) / 3
     assert mean_of_means != pytest.approx(whole, rel=1e-3)  # what accumulation is often mistaken for
 
@@ -74,6 +74,6 @@ def test_bf16_changes_the_loss_a_little(step: list[Target]) -> None:
     assert 0 < abs(exact - low) < 0.05 * exact
 
 
-def test_an_unknown_target_adds_nothing_and_its_position_counts_where_another_code_is_known() -> None:
+def test_an_unknown_target_adds_nothing_and_its_position_counts_with_another_target() -> None:
     targets = [np.array([[1.0, np.nan], [np.nan, np.nan], [0.0, 0.0]], np.float32)]
     assert float(cross_entropy(torch.zeros(3, 2), targets)) == pytest.approx(3 * math.log(2) / 2)

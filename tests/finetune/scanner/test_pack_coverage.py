@@ -1,4 +1,4 @@
-"""What a packed release says that it covers: languages, the log it was calibrated on, checks beside its scan."""
+"""The coverage of a packed release: languages, the log it was calibrated on, checks beside its scan."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_each_code_covers_the_languages_that_hold_its_error() -> None:
     german = [*dialogues("de", 20)]
     examples = [example(one, "L1") for one in german[:5]] + [example(one) for one in german[5:]]
     examples += [example(english(n), "T1", *(["L1"] if n < 3 else [])) for n in range(20)]
-    found = calibrated_languages(examples, load_taxonomy())
-    assert found["L1"] == ("de", "en")
-    assert found["T1"] == ("en",)
-    assert found["V2"] == ("de", "en")  # no error at all: what the clean dialogues are in
+    languages = calibrated_languages(examples, load_taxonomy())
+    assert languages["L1"] == ("de", "en")
+    assert languages["T1"] == ("en",)
+    assert languages["V2"] == ("de", "en")  # no error at all: what the clean dialogues are in
 
 
 def test_a_few_dialogues_in_another_language_do_not_count() -> None:
@@ -46,7 +46,7 @@ def test_a_few_dialogues_in_another_language_do_not_count() -> None:
     assert calibrated_languages(examples, load_taxonomy())["T1"] == ("en",)
 
 
-def test_examples_that_tell_no_language_are_taken_for_english() -> None:
+def test_examples_without_a_language_count_as_english() -> None:
     silent = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="ok"),))
     assert set(calibrated_languages([example(silent)], load_taxonomy()).values()) == {("en",)}
 

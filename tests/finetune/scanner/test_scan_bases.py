@@ -1,4 +1,4 @@
-"""Bases of other architectures with tokenizers of their own: taught, packed and scoring with the same commands."""
+"""Bases of other architectures with tokenizers of their own: trained, packed and scoring with the same commands."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def packed(config: ScanConfig, out: Path) -> Path:
 
 @BASES
 @pytest.mark.slow
-def test_it_is_taught_and_packed_and_scores(
+def test_it_is_trained_packed_and_scores(
     config: ScanConfig, tmp_path: Path, shape: dict[str, Any], adapters: AdapterOptions
 ) -> None:
     write_base(config.base, shape)
@@ -172,7 +172,7 @@ def test_a_base_is_described_by_its_own_model_card_or_not_at_all(config: ScanCon
     assert describe_base(resolve_base(folder)) == {"name": folder.name, "licence": "mit"}
 
 
-def test_a_release_claims_no_base_that_it_was_not_told(tmp_path: Path) -> None:
+def test_a_release_claims_no_unrecorded_base(tmp_path: Path) -> None:
     trained = {"codes": ["T1"], "render": decoder_render(100).model_dump(), "base_sha256": "0" * 64}
     trained["base"] = {"name": "mine"}
     options = PackConfig(scanner=tmp_path, examples=tmp_path, out=tmp_path / "r", name="r")
@@ -203,14 +203,14 @@ def test_every_token_has_a_row_also_those_that_the_base_has_none_for(
 
 
 @pytest.mark.parametrize("begin", [None, 999, [1, 2]])
-def test_a_base_that_begins_with_nothing_gets_no_beginning(config: ScanConfig, begin: object) -> None:
+def test_a_base_without_begin_token_gets_none(config: ScanConfig, begin: object) -> None:
     write_base(config.base, LLAMA)
     tokenizer, render = prepare_tokenizer((config.base / "tokenizer.json").read_text(), begin, 100, True)
     assert render.begin == ""
     assert "<|slot|>" in tokenizer
 
 
-def test_new_rows_look_like_the_bases_own_and_only_they_are_learnt_beside_adapters(
+def test_new_rows_resemble_the_bases_own_and_only_they_are_trained_beside_adapters(
     config: ScanConfig,
 ) -> None:
     write_base(config.base, LLAMA)

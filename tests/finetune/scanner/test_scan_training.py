@@ -46,46 +46,46 @@ def config(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="module")
-def taught(config: ScanConfig) -> Path:
+def trained(config: ScanConfig) -> Path:
     scan(config)
     return config.out
 
 
-def test_it_learns_what_was_planted(taught: Path) -> None:
-    last = logged(taught)[-1]
+def test_it_learns_what_was_planted(trained: Path) -> None:
+    last = logged(trained)[-1]
     assert set(last["dev"]["ap"]) == {"macro", "T1", "V2", "R1"}
     assert last["dev"]["ap"]["macro"] > 0.6
-    told = json.loads((taught / "training.json").read_text())
-    assert {"python", "torch", "transformers", "peft", "tokenizers"} <= told["versions"].keys()
-    assert told["commit"] is None or len(told["commit"].rstrip("+")) == 40
-    assert (told["precision"], told["config"]["learning_rate"]) == ("fp32", 4e-3)
+    manifest = json.loads((trained / "training.json").read_text())
+    assert {"python", "torch", "transformers", "peft", "tokenizers"} <= manifest["versions"].keys()
+    assert manifest["commit"] is None or len(manifest["commit"].rstrip("+")) == 40
+    assert (manifest["precision"], manifest["config"]["learning_rate"]) == ("fp32", 4e-3)
 
 
-def test_it_learns_without_history_too(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+def test_it_learns_without_history_too(config: ScanConfig, trained: Path, tmp_path: Path) -> None:
     other = replace(config, out=tmp_path / "scanner", epochs=0.2, history=False, accumulate=2)
     scan(other)
-    made, first = load_file(other.out / "model.safetensors"), load_file(taught / "model.safetensors")
+    made, first = load_file(other.out / "model.safetensors"), load_file(trained / "model.safetensors")
     assert set(first) - set(made) == {"history.weight"}
     assert any(not torch.equal(made[name], first[name]) for name in made if name.startswith("backbone."))
 
 
-def test_it_continues_the_heads_of_a_scanner(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
-    further = replace(config, base=taught, out=tmp_path / "scanner", learning_rate=1e-9, tokens=2000,
+def test_it_continues_the_heads_of_a_scanner(config: ScanConfig, trained: Path, tmp_path: Path) -> None:
+    further = replace(config, base=trained, out=tmp_path / "scanner", learning_rate=1e-9, tokens=2000,
                       head_learning_rate=1e-9, codes=("T1", "C1", "R1"))  # fmt: skip
     scan(further)
-    made, first = load_file(further.out / "model.safetensors"), load_file(taught / "model.safetensors")
-    codes = json.loads((taught / "training.json").read_text())["codes"]
+    made, first = load_file(further.out / "model.safetensors"), load_file(trained / "model.safetensors")
+    codes = json.loads((trained / "training.json").read_text())["codes"]
     assert codes == ["T1", "V2", "R1"]
-    before, after = (json.loads((folder / "training.json").read_text()) for folder in (taught, further.out))
+    before, after = (json.loads((folder / "training.json").read_text()) for folder in (trained, further.out))
     assert (before["continued_from"], after["base_sha256"]) == (None, before["base_sha256"])
-    assert after["continued_from"] == sha256_file(taught / "model.safetensors")
+    assert after["continued_from"] == sha256_file(trained / "model.safetensors")
     for name in ("slot_head.weight", "slot_head.bias", "token_head.weight"):
         assert torch.allclose(made[name][[0, 2]], first[name][[0, 2]], atol=1e-6)  # T1 and R1 of T1, C1, R1
     assert torch.allclose(made["history.weight"], first["history.weight"], atol=1e-6)
     assert not torch.allclose(made["slot_head.weight"][1], first["slot_head.weight"][1], atol=1e-3)
 
 
-def test_codes_that_nobody_looked_for_teach_nothing(config: ScanConfig) -> None:
+def test_unlabelled_codes_train_nothing(config: ScanConfig) -> None:
     base = load_base(config)
     renderer = Renderer(base.render, base.tokenizer)
     (example, *_) = read_examples(config.examples / "train.jsonl")
@@ -96,10 +96,10 @@ def test_codes_that_nobody_looked_for_teach_nothing(config: ScanConfig) -> None:
         assert (array[..., 0] == 0).all()
 
 
-def repeating(number: int, chance: random.Random, error: bool) -> Example:
-    """Whether the agent's last word is an error depends on what the customer said alone."""
-    word = f"w{chance.randrange(40)}"
-    texts = [word if error else f"w{40 + chance.randrange(9)}", "w1 w2", f"w3 {word}"]
+def repeating(number: int, rng: random.Random, error: bool) -> Example:
+    """Makes a dialogue whose last word is an error by the customer's words alone."""
+    word = f"w{rng.randrange(40)}"
+    texts = [word if error else f"w{40 + rng.randrange(9)}", "w1 w2", f"w3 {word}"]
     turns = tuple(
         Turn(index=i, role="agent" if i % 2 == 0 else "customer", text=text) for i, text in enumerate(texts)
     )
@@ -110,10 +110,10 @@ def repeating(number: int, chance: random.Random, error: bool) -> Example:
     return Example(dialogue=dialogue, labels=(label,) if error else (), split="train")
 
 
-def test_an_error_is_told_from_the_same_words_elsewhere(config: ScanConfig, tmp_path: Path) -> None:
-    chance = random.Random(1)
+def test_an_error_differs_from_the_same_words_elsewhere(config: ScanConfig, tmp_path: Path) -> None:
+    rng = random.Random(1)
     for name, size in {"train": 150, "dev": 60}.items():
-        pairs = [repeating(i, chance, error) for i in range(size) for error in (True, False)]
+        pairs = [repeating(i, rng, error) for i in range(size) for error in (True, False)]
         (tmp_path / f"{name}.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in pairs))
     files = [file_entry(tmp_path / f"{name}.jsonl") for name in ("train", "dev")]
     write_manifest(tmp_path / "manifest.json", {"sources": [], "files": files})
@@ -123,13 +123,13 @@ def test_an_error_is_told_from_the_same_words_elsewhere(config: ScanConfig, tmp_
     assert last["dev"]["ap"]["U2"] > 0.9
 
 
-def test_heads_on_a_base_that_stays_as_it_is(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+def test_heads_on_a_base_that_stays_as_it_is(config: ScanConfig, trained: Path, tmp_path: Path) -> None:
     frozen = ScanConfig(
-        examples=config.examples, base=taught, out=tmp_path / "scanner", layers=1, row_tokens=200, context_tokens=100,
+        examples=config.examples, base=trained, out=tmp_path / "scanner", layers=1, row_tokens=200, context_tokens=100,
         prefix_share=0.0, running=config.running,
     )  # fmt: skip
     scan(frozen)
-    made, first = load_file(frozen.out / "model.safetensors"), load_file(taught / "model.safetensors")
+    made, first = load_file(frozen.out / "model.safetensors"), load_file(trained / "model.safetensors")
     for name, weight in made.items():
         assert torch.equal(weight, first[name]) is not name.endswith(("_head.weight", "_head.bias")), name
     assert not any("layer.1." in name for name in made)
@@ -138,9 +138,9 @@ def test_heads_on_a_base_that_stays_as_it_is(config: ScanConfig, taught: Path, t
     assert read_scanner(frozen.out).codes == PLANTED
 
 
-def test_few_labels_leave_a_release_as_it_is(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+def test_few_labels_leave_a_release_as_it_is(config: ScanConfig, trained: Path, tmp_path: Path) -> None:
     limits = {"per_100": 5.0, "per_100_dialogues": 5.0, "sets": ("test",), "rounds": 5, "evidence": False}
-    old = PackConfig(scanner=taught, examples=config.examples, out=tmp_path / "old", name="old", **limits)  # type: ignore[arg-type]
+    old = PackConfig(scanner=trained, examples=config.examples, out=tmp_path / "old", name="old", **limits)  # type: ignore[arg-type]
     pack(old)
     few = tmp_path / "few"
     few.mkdir()
@@ -170,14 +170,14 @@ def test_few_labels_leave_a_release_as_it_is(config: ScanConfig, taught: Path, t
     assert (info.scan_reports, {*PLANTED} <= info.codes.keys(), "M2" in info.covered) == (False, True, True)
 
 
-def test_a_trained_folder_is_not_overwritten(config: ScanConfig, taught: Path) -> None:
+def test_a_trained_folder_is_not_overwritten(config: ScanConfig, trained: Path) -> None:
     with pytest.raises(OutputRefused, match="holds a trained scanner"):
         scan(config)
 
 
-def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+def test_it_becomes_a_release_that_finds_them(config: ScanConfig, trained: Path, tmp_path: Path) -> None:
     packed = PackConfig(
-        scanner=taught, examples=config.examples, out=tmp_path / "r", name="tiny", per_100=5, per_100_dialogues=5,
+        scanner=trained, examples=config.examples, out=tmp_path / "r", name="tiny", per_100=5, per_100_dialogues=5,
         sets=("test", "test_natural_sgd"), rounds=5,
         evidence=False,  # planted words are no errors that a log could prove
     )  # fmt: skip
@@ -190,9 +190,11 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, 
     examples = list(read_examples(config.examples / "test.jsonl"))
     detector = load_detector(DetectorConfig(release=packed.out))
     verdicts = detector.verdicts([item.dialogue for item in examples])
-    found = [{f.turn for f in verdict.findings if f.code == "R1"} for verdict in verdicts]
+    reported_turns = [{f.turn for f in verdict.findings if f.code == "R1"} for verdict in verdicts]
     planted = [{label.turn for label in item.labels if label.code == "R1"} for item in examples]
-    right = sum(bool(there) == bool(said) for there, said in zip(planted, found, strict=True))
+    right = sum(
+        bool(there) == bool(reported) for there, reported in zip(planted, reported_turns, strict=True)
+    )
     assert right >= 0.9 * len(examples)
     with pytest.raises(OutputRefused):
         pack(packed)
@@ -201,20 +203,20 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, 
         load_detector(DetectorConfig(release=packed.out))
 
 
-def test_a_release_is_not_made_of_other_examples(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+def test_a_release_is_not_made_of_other_examples(config: ScanConfig, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").touch()
     write_manifest(tmp_path / "manifest.json", {"files": [file_entry(tmp_path / "train.jsonl")]})
     with pytest.raises(ConfigError, match="not the examples"):
-        pack(PackConfig(scanner=taught, examples=tmp_path, out=tmp_path / "r", name="tiny"))
+        pack(PackConfig(scanner=trained, examples=tmp_path, out=tmp_path / "r", name="tiny"))
 
 
 @pytest.mark.slow
 def test_real_dialogues_with_labels_decide_what_may_be_reported(
-    config: ScanConfig, taught: Path, tmp_path: Path
+    config: ScanConfig, trained: Path, tmp_path: Path
 ) -> None:
     """The calibration set stands for real dialogues here."""
     packing = PackConfig(
-        scanner=taught, examples=config.examples, out=tmp_path / "release", name="tiny", per_100=5,
+        scanner=trained, examples=config.examples, out=tmp_path / "release", name="tiny", per_100=5,
         per_100_dialogues=5, sets=("test",), rounds=0, natural="calibration",
         natural_precision=0.6, evidence=False,
     )  # fmt: skip

@@ -68,9 +68,9 @@ def wide(config: ScanConfig, tmp_path: Path) -> ScanConfig:
     return replace(config, base=base, adapters=QLORA, history=False)
 
 
-def losses_after_a_look(config: ScanConfig, looks: bool) -> list[float | None]:
+def losses_after_inference(config: ScanConfig, infers_first: bool) -> list[float | None]:
     run = started(config)
-    if looks:
+    if infers_first:
         run.model.eval()
         with torch.no_grad():
             run.model.hidden_states(pack_windows([run.data.train[0].window]))
@@ -79,8 +79,8 @@ def losses_after_a_look(config: ScanConfig, looks: bool) -> list[float | None]:
 
 
 @pytest.mark.skipif(not fits_avx512_bf16(), reason="bitsandbytes repacks on CPUs with AVX512-BF16 only")
-def test_a_look_takes_no_gradient_from_4_bit_weights(wide: ScanConfig) -> None:
-    assert losses_after_a_look(wide, looks=True) == losses_after_a_look(wide, looks=False)
+def test_inference_disables_no_gradient_of_4_bit_weights(wide: ScanConfig) -> None:
+    assert losses_after_inference(wide, infers_first=True) == losses_after_inference(wide, infers_first=False)
 
 
 @pytest.mark.parametrize(
@@ -95,15 +95,15 @@ def test_adapters_are_merged_into_the_exact_weights(config: ScanConfig, adapters
     train.scan(replace(config, adapters=adapters, epochs=3))
     base, made = load_file(config.base / "model.safetensors"), load_file(config.out / "model.safetensors")
     moved = {name for name, w in base.items() if not torch.equal(w, made[f"backbone.{name}"])}
-    named = [f"{target}.weight" for target in adapters.targets]
+    suffixes = [f"{target}.weight" for target in adapters.targets]
     wanted = {name for name in base if name.endswith("weight") and "layer." in name and "Norm" not in name}
     if adapters.targets != ("all-linear",):
-        wanted = {name for name in wanted if any(name.endswith(end) for end in named)}
+        wanted = {name for name in wanted if any(name.endswith(end) for end in suffixes)}
     assert moved == wanted
     assert {weight.dtype for weight in made.values()} == {torch.float32}
 
 
-def test_merging_after_4_bits_serves_what_was_learnt(config: ScanConfig) -> None:
+def test_merging_after_4_bits_serves_the_trained_weights(config: ScanConfig) -> None:
     """The served scanner, in exact weights, says nearly what the one that learnt in 4 bits says."""
     run = started(replace(config, adapters=QLORA, epochs=4))
     for step in range(len(run.steps)):
@@ -130,17 +130,17 @@ def test_gradients_are_the_same_when_activations_are_computed_twice(config: Scan
 
 def test_learning_stops_early_and_keeps_the_best(config: ScanConfig) -> None:
     train.scan(replace(config, epochs=20, eval_steps=3, patience=2, learning_rate=2e-2))
-    looks = [line for line in logged(config.out) if "dev" in line]
-    *while_learning, last = looks
+    evaluations = [line for line in logged(config.out) if "dev" in line]
+    *while_learning, last = evaluations
     reached = [line["dev"]["ap"]["macro"] for line in while_learning]
     best = reached.index(max(reached))
-    told = json.loads((config.out / "training.json").read_text())
+    manifest = json.loads((config.out / "training.json").read_text())
     assert len(while_learning) == best + 3
-    assert last["step"] == told["best_step"] == while_learning[best]["step"] < told["steps"]
+    assert last["step"] == manifest["best_step"] == while_learning[best]["step"] < manifest["steps"]
     assert last["dev"] == while_learning[best]["dev"]
 
 
-def test_stopping_early_needs_errors_to_look_at(config: ScanConfig, tmp_path: Path) -> None:
+def test_stopping_early_needs_errors_in_dev(config: ScanConfig, tmp_path: Path) -> None:
     for path in config.examples.iterdir():
         if path.name != "dev.jsonl":
             shutil.copyfile(path, tmp_path / path.name)
@@ -168,7 +168,7 @@ def test_a_dry_run_tells_and_leaves_nothing(config: ScanConfig, capsys: pytest.C
         ({"layers": 99}, "--layers must be 1 to 2"),
     ],
 )
-def test_what_cannot_be_is_said_first(config: ScanConfig, options: dict[str, Any], why: str) -> None:
+def test_impossible_options_are_refused_first(config: ScanConfig, options: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         train.scan(replace(config, **options))
     assert not config.out.exists()

@@ -21,7 +21,7 @@ class _Engine:
     n_tokens = 0
 
     def __init__(self, dies_at: int = -1) -> None:
-        self.asked: list[tuple[int, ...]] = []
+        self.scanned: list[tuple[int, ...]] = []
         self.calls, self.dies_at = 0, dies_at
 
     def on_row(self) -> None: ...
@@ -30,7 +30,7 @@ class _Engine:
         self.calls += 1
         if self.calls == self.dies_at:
             raise KeyboardInterrupt
-        self.asked += [window.ids for window in windows]
+        self.scanned += [window.ids for window in windows]
         return [_scores(window) for window in windows]
 
 
@@ -64,8 +64,8 @@ def test_no_window_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         for scores, window in zip(engine.scan(windows), windows, strict=True):
             np.testing.assert_array_equal(scores.slots, _scores(window).slots)
             assert all(map(np.array_equal, scores.spans, _scores(window).spans))
-    assert len(killed.asked) == 4
-    assert len(again.asked) == 2
+    assert len(killed.scanned) == 4
+    assert len(again.scanned) == 2
     other = _Engine()
     ScoreCache(other, tmp_path, "other weights").scan(windows)
-    assert len(other.asked) == len(windows)
+    assert len(other.scanned) == len(windows)

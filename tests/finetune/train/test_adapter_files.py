@@ -48,8 +48,8 @@ def make_adapter(base: Path, folder: Path, kind: str = "CAUSAL_LM", **options: A
         if "lora_B" in name:
             torch.nn.init.normal_(weight)
     model.save_pretrained(folder)
-    told = {"base": str(base), "revision": None, "sha256": base_models.weights_sha256(base)}
-    (folder / base_models.BASE_FILE).write_text(json.dumps(told))
+    content = {"base": str(base), "revision": None, "sha256": base_models.weights_sha256(base)}
+    (folder / base_models.BASE_FILE).write_text(json.dumps(content))
     (folder / "metrics.jsonl").write_text('{"step": 1, "loss": 2.5}\n')
     return sealed(folder)
 
@@ -94,27 +94,27 @@ def tensors(change: Callable[[dict[str, torch.Tensor]], object]) -> Change:
 
 def options(name: str = ADAPTER_CONFIG, **changes: Any) -> Change:
     def done(adapter: Path) -> None:
-        told = json.loads((adapter / name).read_text())
-        (adapter / name).write_text(json.dumps({**told, **changes}))
+        content = json.loads((adapter / name).read_text())
+        (adapter / name).write_text(json.dumps({**content, **changes}))
 
     return done
 
 
-def named(**changes: Any) -> Change:
+def base_fields(**changes: Any) -> Change:
     return options(base_models.BASE_FILE, **changes)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "changes",
     [{}, {"kind": "SEQ_CLS"}, {"dora": True, "rslora": True}, {"targets": ("q_proj", "embed_tokens")}],
     ids=["plain", "reward", "dora", "embedding"],
 )
 @pytest.mark.filterwarnings("ignore:Setting `save_embedding_layers`")
-def test_what_our_stages_leave_behind_is_loaded(base: Path, tmp_path: Path, given: dict[str, Any]) -> None:
-    folder = make_adapter(base, tmp_path / "made", **given)
+def test_what_our_stages_leave_behind_is_loaded(base: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
+    folder = make_adapter(base, tmp_path / "made", **changes)
     source = base_models.resolve_source(str(folder))
     assert (source.base.folder, source.adapter) == (base, folder)
-    kind = given.get("kind", "CAUSAL_LM")
+    kind = changes.get("kind", "CAUSAL_LM")
     model = load_model(source, AdapterOptions(), trainable=False, kind=kind)
     stored = load_file(folder / ADAPTER)
     loaded = {name.replace(".default", ""): weight for name, weight in model.named_parameters()}
@@ -124,7 +124,7 @@ def test_what_our_stages_leave_behind_is_loaded(base: Path, tmp_path: Path, give
 
 
 @pytest.mark.parametrize(
-    ("asked", "names"),
+    ("options_", "names"),
     [
         ({"rank": 3}, ["--rank", "--alpha"]),
         ({"rslora": True, "adapter_dropout": 0.1}, ["--adapter-dropout", "--rslora"]),
@@ -133,12 +133,12 @@ def test_what_our_stages_leave_behind_is_loaded(base: Path, tmp_path: Path, give
     ],
 )
 def test_an_adapter_is_not_silently_of_another_shape(
-    base: Path, tmp_path: Path, asked: dict[str, Any], names: list[str]
+    base: Path, tmp_path: Path, options_: dict[str, Any], names: list[str]
 ) -> None:
     folder = make_adapter(base, tmp_path / "made")
     source = base_models.resolve_source(str(folder))
     with pytest.raises(ConfigError) as caught:
-        load_model(source, AdapterOptions(**asked))
+        load_model(source, AdapterOptions(**options_))
     assert caught.value.code == "E_OPTION"
     assert f"leave out {', '.join(names)}, " in caught.value.message
     rank = json.loads((folder / ADAPTER_CONFIG).read_text())["r"]
@@ -173,8 +173,8 @@ SEALED_ANEW: dict[str, tuple[Change, str]] = {
     "trainer's pickle": (lambda a: torch.save({}, a / "training_args.bin"), "only safetensors"),
     "pickle inside": (lambda a: torch.save(stored_in(a), a / ADAPTER), "no safetensors"),
     "weights cut short": (lambda a: os.truncate(a / ADAPTER, 1000), "no safetensors"),
-    "other base": (named(sha256="0" * 64), "other weights"),
-    "no base there": (named(base="/nowhere"), "is not here"),
+    "other base": (base_fields(sha256="0" * 64), "other weights"),
+    "no base there": (base_fields(base="/nowhere"), "is not here"),
     "base not named": (lambda a: (a / base_models.BASE_FILE).write_text("[1]"), "names no base"),
     "base.json is no JSON": (lambda a: (a / base_models.BASE_FILE).write_text("{" * 100_000), "names no base"),
     "options are no JSON": (lambda a: (a / ADAPTER_CONFIG).write_text("nope"), "no options"),
@@ -219,13 +219,13 @@ def test_a_seal_does_not_make_an_adapter_safe(adapter: Path, case: str) -> None:
 def test_an_adapter_of_a_base_of_another_shape_is_refused(tmp_path: Path, adapter: Path) -> None:
     """The hash of the weights is that of the wider base, so that only the shapes are wrong."""
     wide = make_base(tmp_path / "wide", intermediate_size=96)
-    named(base=str(wide), sha256=base_models.weights_sha256(wide))(adapter)
+    base_fields(base=str(wide), sha256=base_models.weights_sha256(wide))(adapter)
     assert "4 x 96" in refused(sealed(adapter))
 
 
 def test_an_adapter_of_the_same_shape_and_other_weights_is_refused(tmp_path: Path, adapter: Path) -> None:
     other = make_base(tmp_path / "other", seed=5)
-    named(base=str(other))(adapter)
+    base_fields(base=str(other))(adapter)
     assert "other weights" in refused(sealed(adapter))
 
 
@@ -247,17 +247,17 @@ def test_no_weight_is_read_before_names_and_shapes_fit(
     refused(sealed(adapter))
 
 
-def test_one_flipped_bit_anywhere_is_found(adapter: Path) -> None:
+def test_one_flipped_bit_anywhere_is_refused(adapter: Path) -> None:
     """F19 for adapters: 100 places, all files alike, the manifest too."""
     files = sorted(path for path in adapter.iterdir() if path.is_file())
-    rng, found = Random(0), 0
+    rng, n_refused = Random(0), 0
     for number in range(100):
         path = files[number % len(files)]
         content = bytearray(path.read_bytes())
         before = bytes(content)
         content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(content)
-        found += bool(refused(adapter))
+        n_refused += bool(refused(adapter))
         path.write_bytes(before)
-    assert found == 100
+    assert n_refused == 100
     assert base_models.resolve_source(str(adapter)).adapter == adapter

@@ -1,4 +1,4 @@
-"""What the Hugging Face trainers are told: one GPU each, recomputation by size."""
+"""Arguments of the Hugging Face trainers: one GPU each, recomputation by size."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_launcher_decides_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     assert restrict_to_one_gpu(arguments, "cuda:0")._n_gpu == 4
 
 
-def test_large_models_compute_activations_twice_unless_told_otherwise(
+def test_large_models_recompute_activations_by_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = torch.nn.Linear(10, 10)

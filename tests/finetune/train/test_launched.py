@@ -76,10 +76,10 @@ def test_the_launcher_takes_each_file(name: str, kind: str) -> None:
     path = str(FOLDER / f"{name}.yaml")
     load_config_from_file(path)  # refuses unknown keys of its own
     command = ["--config_file", path, "--num_processes", "2", "-m", "dialint", "train", "sft", "judge"]
-    found = _validate_launch_command(launch_command_parser().parse_args(command))[0]
-    assert [key for key in ("multi_gpu", "use_fsdp", "use_deepspeed") if getattr(found, key)] == [kind]
-    assert found.num_processes == 2
-    assert (found.training_script, found.training_script_args) == ("dialint", ["train", "sft", "judge"])
+    args = _validate_launch_command(launch_command_parser().parse_args(command))[0]
+    assert [key for key in ("multi_gpu", "use_fsdp", "use_deepspeed") if getattr(args, key)] == [kind]
+    assert args.num_processes == 2
+    assert (args.training_script, args.training_script_args) == ("dialint", ["train", "sft", "judge"])
 
 
 def test_compressed_gradients_need_processes(launched: None, monkeypatch: pytest.MonkeyPatch) -> None:

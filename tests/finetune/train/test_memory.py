@@ -100,11 +100,11 @@ def test_activations_on_meta_are_those_of_a_real_pass(
     model = load_model(base_models.resolve_source(str(decoder)), adapters, bf16=bf16).train()
     enable_packed_attention(model, WINDOW)
     own = {weight.untyped_storage()._cdata for weight in model.parameters()}
-    kept: dict[int, torch.Tensor] = {}
+    saved: dict[int, torch.Tensor] = {}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.untyped_storage()._cdata not in own:
-            kept[tensor.untyped_storage()._cdata] = tensor
+            saved[tensor.untyped_storage()._cdata] = tensor
         return tensor
 
     tokens = ROWS * WINDOW
@@ -120,7 +120,7 @@ def test_activations_on_meta_are_those_of_a_real_pass(
             use_cache=False,
         ).logits[0]
         cross_entropy(logits.float(), torch.zeros(SCORED, dtype=torch.long), reduction="none").sum()
-    real = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
+    real = sum(tensor.untyped_storage().nbytes() for tensor in saved.values())
     if bf16 and adapters.adapter == "none":
         real -= 2 * sum(weight.numel() for weight in model.parameters())
     assert activation_bytes(way(decoder, adapters, bf16=bf16)) == pytest.approx(real, rel=0.2)
@@ -142,5 +142,5 @@ def test_a_scanners_base_is_planned_in_rows_longer_than_its_positions(tmp_path: 
 
 
 def test_peak_memory_is_in_bytes() -> None:
-    taken = bytearray(os.urandom(1)) * (300 * 10**6)
-    assert len(taken) < peak_memory() < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    block = bytearray(os.urandom(1)) * (300 * 10**6)
+    assert len(block) < peak_memory() < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -83,9 +83,9 @@ def test_progress_is_quiet_beside_a_terminal(
     monkeypatch.setattr("dialint.detector.progress.LINE_EVERY_S", 0.0)
     with Progress(3, done=1) as progress:
         progress.advance(100, "loss 2.000")
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    line = shown.err.splitlines()[-1]
+    output = capsys.readouterr()
+    assert output.out == ""
+    line = output.err.splitlines()[-1]
     assert line.startswith("dialint: training: 2 of 3 steps, ")
     assert "loss 2.000, " in line
     assert line.endswith(" s left")

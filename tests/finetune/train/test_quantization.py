@@ -53,20 +53,22 @@ def test_weights_of_our_own_releases_come_back(folders: tuple[Path, Path], tmp_p
     with pytest.raises(ConfigError, match=r"backbone\.w is stored as I8, and config\.json does not say how"):
         list(iter_weights(tmp_path))
     embedded = Path(__file__).parents[3] / "detector" / "embedded"
-    found = dict(iter_weights(embedded))
-    assert {weight.dtype for weight in found.values()} == {torch.float32}
-    assert not any(name.endswith(".scale") for name in found)
+    weights = dict(iter_weights(embedded))
+    assert {weight.dtype for weight in weights.values()} == {torch.float32}
+    assert not any(name.endswith(".scale") for name in weights)
 
 
 @pytest.mark.parametrize(
     ("method", "why"), [("gptq", "quantised by gptq, which is not supported"), ("fp8", "in few bits")]
 )
-def test_what_cannot_be_learnt_from_is_refused_in_one_line(
+def test_untrainable_bases_are_refused_in_one_line(
     whole: Path, few: Path, tmp_path: Path, method: str, why: str
 ) -> None:
     folder = Path(shutil.copytree(whole, tmp_path / "base"))
-    told = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**told, "quantization_config": {"quant_method": method}}))
+    shape = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(
+        json.dumps({**shape, "quantization_config": {"quant_method": method}})
+    )
     for read in every_reader(folder, few, tmp_path):
         with pytest.raises(ConfigError, match=f"E_BASE: .*{why}") as refused:
             read()
@@ -86,7 +88,7 @@ def test_numbers_that_mean_nothing_are_refused(whole: Path, few: Path, tmp_path:
 
 
 def every_reader(folder: Path, few: Path, tmp_path: Path) -> list[Any]:
-    """How each kind of stage reads a base."""
+    """Returns the reading of a base by each kind of stage."""
     config = ScanConfig(examples=few, base=folder, out=tmp_path / "out", epochs=1, context_tokens=100)
     return [
         lambda: build_network(config, load_base(config), 3, "cpu"),
