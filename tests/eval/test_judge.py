@@ -155,10 +155,7 @@ def test_a_judge_without_usable_answers_gets_no_contract(
     judge(dataset, judge_config=JudgeConfig(judge=GOOD), config=EvaluateConfig(rounds=0))
     assert "good: dialogues without a usable answer: 8 E_ANSWER" in capsys.readouterr().out
     overrides = tmp_path / "team.yaml"
+    config = EvaluateConfig(rounds=0, overrides=overrides)
     with pytest.raises(ConfigError, match="no usable answer about 8 of 8"):
-        judge(
-            dataset,
-            judge_config=JudgeConfig(judge=GOOD),
-            config=EvaluateConfig(rounds=0, overrides=overrides),
-        )
+        judge(dataset, judge_config=JudgeConfig(judge=GOOD), config=config)
     assert not overrides.exists()

@@ -164,11 +164,9 @@ def monoglot(verdict: Verdict) -> Verdict:
     turns = {"b": (3,), "d": (1, 3)}.get(verdict.dialogue_id, ())
     if not turns:
         return verdict
-    probabilities = {
-        turn: {} if turn in turns else row for turn, row in (verdict.probabilities or {}).items()
-    }
+    rows = {turn: {} if turn in turns else row for turn, row in (verdict.probabilities or {}).items()}
     gap = NotJudged(language="de", turns=turns, codes=("T1",))
-    changed = {"findings": (), "probabilities": probabilities, "not_judged": (gap,), "quality": None}
+    changed = {"findings": (), "probabilities": rows, "not_judged": (gap,), "quality": None}
     part = {"status": "not_judged"} if len(turns) == 2 else {"judged_share": 0.5}
     return Verdict.model_validate({**dict(verdict), **changed, **part})
 

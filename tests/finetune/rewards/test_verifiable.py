@@ -5,18 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from made_questions import (
-    CODES,
-    EVIDENCE,
-    SPAN,
-    TEXT,
-    TURNS,
-    error,
-    honest,
-    question,
-    truth,
-    written,
-)
+from made_questions import CODES, EVIDENCE, SPAN, TEXT, TURNS, error, honest, question, truth, written
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.reading import ReadError, Reading

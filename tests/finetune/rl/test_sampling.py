@@ -66,9 +66,7 @@ ONE = pytest.mark.parametrize("model", ["adapter"], indirect=True)
 """For tests that do not depend on the architecture."""
 
 
-def sample_answers(
-    model: Any, prompts: list[list[int]], n: int, seed: int = 0
-) -> list[list[tuple[int, ...]]]:
+def samples(model: Any, prompts: list[list[int]], n: int, seed: int = 0) -> list[list[tuple[int, ...]]]:
     return sample(model, prompts, n, max_new_tokens=12, stop_ids=[STOP], seed=seed)
 
 
@@ -82,7 +80,7 @@ def alone(model: Any, prompt: list[int], answer: tuple[int, ...]) -> torch.Tenso
 def test_what_is_sure_is_what_transformers_generates_of_each_prompt_alone(model: Any) -> None:
     with torch.no_grad():  # weights of the head that leave no choice
         unwrap(model).get_output_embeddings().weight.mul_(1e4)
-    answers = sample_answers(model, PROMPTS, 2)
+    answers = samples(model, PROMPTS, 2)
     for prompt, (answer, again) in zip(PROMPTS, answers, strict=True):
         made = model.generate(
             input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
@@ -93,18 +91,18 @@ def test_what_is_sure_is_what_transformers_generates_of_each_prompt_alone(model:
 
 @ONE
 def test_the_seed_alone_decides(model: Any) -> None:
-    once = sample_answers(model, PROMPTS, 3)
+    once = samples(model, PROMPTS, 3)
     torch.manual_seed(77)
     before = torch.get_rng_state()
-    assert sample_answers(model, PROMPTS, 3) == once
+    assert samples(model, PROMPTS, 3) == once
     assert torch.equal(torch.get_rng_state(), before)
-    assert sample_answers(model, PROMPTS, 3, seed=1) != once
+    assert samples(model, PROMPTS, 3, seed=1) != once
     assert len(set(once[0])) == 3
 
 
 @ONE
 def test_an_answer_ends_with_its_stop_token_or_at_the_limit(model: Any) -> None:
-    answers = [answer for group in sample_answers(model, PROMPTS * 8, 4) for answer in group]
+    answers = [answer for group in samples(model, PROMPTS * 8, 4) for answer in group]
     assert all(STOP not in ids[:-1] for ids in answers)
     ended = [ids for ids in answers if ids[-1] == STOP]
     assert ended
@@ -128,14 +126,14 @@ def test_draws_have_the_frequencies_of_the_model_whatever_its_defaults() -> None
 def test_the_model_comes_back_as_it_was(model: Any) -> None:
     unwrap(model).set_attn_implementation(packed.NAME)
     model.train()
-    sample_answers(model, PROMPTS, 2)
+    samples(model, PROMPTS, 2)
     assert model.training
     assert unwrap(model).config._attn_implementation == packed.NAME
 
 
 def answered(model: Any) -> tuple[list[list[int]], list[tuple[int, ...]]]:
     """Prompts and answers, some prompts alone, some shared and not side by side, one answer of one token."""
-    groups = sample_answers(model, PROMPTS, 3)
+    groups = samples(model, PROMPTS, 3)
     pairs = [(prompt, answer) for prompt, group in zip(PROMPTS, groups, strict=True) for answer in group]
     pairs = [pairs[place] for place in (0, 3, 6, 9, 1, 10, 2)] + [(PROMPTS[2], (7,))]
     return [prompt for prompt, _ in pairs], [ids for _, ids in pairs]

@@ -196,9 +196,7 @@ def examples(tmp_path: Path) -> Path:
     return folder
 
 
-def test_dialogues_of_evaluation_sets_are_left_out(
-    examples: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evaluated_dialogues_are_left_out(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dialogues = drop_evaluated([dialogue(number) for number in range(60)], examples)
     assert {item.id for item in dialogues} == {f"d{i}" for i in range(9, 60)}
     assert "9 dialogues left out" in capsys.readouterr().err

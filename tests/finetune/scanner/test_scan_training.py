@@ -192,9 +192,7 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, trained: Path,
     verdicts = detector.verdicts([item.dialogue for item in examples])
     reported_turns = [{f.turn for f in verdict.findings if f.code == "R1"} for verdict in verdicts]
     planted = [{label.turn for label in item.labels if label.code == "R1"} for item in examples]
-    right = sum(
-        bool(there) == bool(reported) for there, reported in zip(planted, reported_turns, strict=True)
-    )
+    right = sum(bool(there) == bool(own) for there, own in zip(planted, reported_turns, strict=True))
     assert right >= 0.9 * len(examples)
     with pytest.raises(OutputRefused):
         pack(packed)

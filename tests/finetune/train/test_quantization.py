@@ -66,9 +66,8 @@ def test_untrainable_bases_are_refused_in_one_line(
 ) -> None:
     folder = Path(shutil.copytree(whole, tmp_path / "base"))
     shape = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(
-        json.dumps({**shape, "quantization_config": {"quant_method": method}})
-    )
+    shape["quantization_config"] = {"quant_method": method}
+    (folder / "config.json").write_text(json.dumps(shape))
     for read in every_reader(folder, few, tmp_path):
         with pytest.raises(ConfigError, match=f"E_BASE: .*{why}") as refused:
             read()
