@@ -223,8 +223,8 @@ class ScoreCache:
                     np.savez(file, scores.slots, *scores.spans)
             self.n_tokens += sum(map(len, chunk))
         results = []
-        for file in files:
-            with np.load(file) as arrays:
+        for path in files:
+            with np.load(path) as arrays:
                 slots, *spans = (arrays[name] for name in arrays.files)
             results.append(WindowScores(slots, tuple(spans)))
         return results
