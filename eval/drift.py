@@ -116,7 +116,14 @@ def compare_periods(
         n_after, total = len(counts) - len(periods[0]), counts.sum(axis=0)
         seen = counts[-n_after:].sum(axis=0, keepdims=True)
         after = np.concatenate((seen, *_permuted_sums(counts, n_after, rounds, rng)))
-        results.append([(each, _statistics(total - after, after, each)) for each in columns])
+        rows = []
+        for each in columns:
+            old, new = (part[:, each.start : each.end] for part in (total - after, after))
+            statistics = [compute_psi(old, new)]
+            if each.support is not None:
+                statistics.append(compute_wasserstein(old, new, each.support))
+            rows.append((each, statistics))
+        results.append(rows)
     p_values = [
         np.mean(~(values < values[0] - 1e-12))  # a draw without values counts as extreme
         for rows in results
@@ -184,13 +191,6 @@ def _sort(values: Sequence[str | float]) -> tuple[NDArray[np.int64], tuple[str, 
     place = {word: number for number, word in enumerate(frequent)}
     bins = np.array([place.get(str(word), N_BINS) for word in values], int)
     return bins, (*frequent, "others") if bins.max() == N_BINS else tuple(frequent), None
-
-
-def _statistics(before: Array, after: Array, columns: _Columns) -> list[Array]:
-    """Computes the PSI and, of numbers, the Wasserstein distance; counts of shape (rounds, all columns)."""
-    old, new = (each[:, columns.start : columns.end] for each in (before, after))
-    psi = compute_psi(old, new)
-    return [psi] if columns.support is None else [psi, compute_wasserstein(old, new, columns.support)]
 
 
 def compute_psi(before: Array, after: Array) -> Array:

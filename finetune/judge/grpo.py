@@ -13,7 +13,6 @@ Source: Shao et al. 2024, DeepSeekMath.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,14 +21,13 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
-from dialint.eval.labelled import LabelledQuestion, SelectionConfig, accusations
+from dialint.eval.labelled import SelectionConfig, accusations
 from dialint.finetune.judge.stage import prepare
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
-    from dialint.detector.engines.judge_prompt import JudgePrompt
     from dialint.finetune.rewards.reward_function import RewardFunction
 
 
@@ -87,32 +85,16 @@ def run(config: GrpoConfig) -> dict[str, Any]:
         OutputRefused: `out` has a finished judge, or a checkpoint of another job.
         ConfigError: a judge that does not load, no questions.
     """
-    from dialint.finetune.rewards.reward_function import build_reward_function
-    from dialint.finetune.train.hf_trainer import run_trainer
-
-    context = prepare(config, "train", rows=config.forward_answers, sampled=config.sampled_answers)
-    questions = context.read_questions("train")
-    model = context.load_model()
-    reward_function = build_reward_function(config, questions, context.prompt)
-    trainer = _build_trainer(config, model, context.prompt, questions, reward_function)
-    aligned, figures = run_trainer(trainer, config.out, context.job, config.running)
-    trainer.restore_attention()
-    return context.save("judge", aligned, figures)
-
-
-def _build_trainer(
-    config: GrpoConfig,
-    model: Any,
-    prompt: JudgePrompt,
-    questions: Sequence[LabelledQuestion],
-    reward_function: RewardFunction,
-) -> Any:
     from datasets import Dataset
     from trl import GRPOConfig
 
     from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer
-    from dialint.finetune.train.hf_trainer import build_trainer_config
+    from dialint.finetune.rewards.reward_function import build_reward_function
+    from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer
 
+    context = prepare(config, "train", rows=config.forward_answers, sampled=config.sampled_answers)
+    questions, model, prompt = context.read_questions("train"), context.load_model(), context.prompt
+    reward_function = build_reward_function(config, questions, prompt)
     arguments = build_trainer_config(
         GRPOConfig,
         config.running,
@@ -142,7 +124,9 @@ def _build_trainer(
     )
     longest = max(prompt.count_tokens(item.question.messages) for item in questions)
     trainer.pack_attention(longest + config.answer_tokens)
-    return trainer
+    aligned, figures = run_trainer(trainer, config.out, context.job, config.running)
+    trainer.restore_attention()
+    return context.save("judge", aligned, figures)
 
 
 def to_trl_reward(reward_function: RewardFunction) -> Any:

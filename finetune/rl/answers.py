@@ -70,9 +70,9 @@ def sample(
                 pad_token_id=0,
                 remove_invalid_values=True,  # of a policy that diverges: its loss is what ends the training
             )
-            rows = [_end(row, frozenset(stop_ids)) for row in generated[:, ids.shape[1] :].tolist()]
-            for row, index in enumerate(indices):
-                answers[index] = rows[row * n : (row + 1) * n]
+            for row, answer in enumerate(generated[:, ids.shape[1] :].tolist()):
+                end = next((place for place, token in enumerate(answer) if token in stop_ids), len(answer))
+                answers[indices[row // n]].append(tuple(answer[: end + 1]))
     return answers
 
 
@@ -82,12 +82,6 @@ def _pad_left(prompts: Sequence[Sequence[int]], device: torch.device) -> tuple[t
     ids = [[0] * pad + list(prompt) for pad, prompt in zip(padding, prompts, strict=True)]
     mask = [[0] * pad + [1] * len(prompt) for pad, prompt in zip(padding, prompts, strict=True)]
     return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
-
-
-def _end(ids: list[int], stop_ids: frozenset[int]) -> tuple[int, ...]:
-    """Truncates an answer after its first stop token."""
-    end = next((place for place, token in enumerate(ids) if token in stop_ids), len(ids))
-    return tuple(ids[: end + 1])
 
 
 @contextmanager

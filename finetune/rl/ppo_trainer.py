@@ -98,7 +98,11 @@ def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
 
 
 def _train_on_batch(trainer: PpoTrainer, batch: Batch, step: int) -> dict[str, float]:
-    """Runs all epochs over the answers of a step, and returns mean losses over their tokens."""
+    """Runs all epochs over the answers of a step, and returns mean losses over their tokens.
+
+    Raises:
+        ConfigError: E_DIVERGED.
+    """
     options = trainer.options
     peaks = (options.learning_rate, options.value_learning_rate)
     set_learning_rates(trainer.optimizer, peaks, 1 - step / options.steps)
@@ -112,7 +116,13 @@ def _train_on_batch(trainer: PpoTrainer, batch: Batch, step: int) -> dict[str, f
             loss += losses["policy_loss"] + losses["value_loss"]
             for name, value in losses.items():
                 sums[name] = sums.get(name, 0.0) + value
-        _update(trainer, loss, step)
+        # the value head's gradient is clipped separately: its first errors are large and would scale the
+        # policy's down to nothing
+        for group in trainer.optimizer.param_groups:
+            norm = torch.nn.utils.clip_grad_norm_(group["params"], MAX_NORM)
+            validate_loss(step + 1, loss, float(norm))
+        trainer.optimizer.step()
+        trainer.optimizer.zero_grad(set_to_none=True)
     n_trained = options.epochs * sum(batch.lengths)
     return {name: sums[name] / n_trained for name in sorted(sums)}
 
@@ -150,17 +160,3 @@ def _backward(trainer: PpoTrainer, batch: Batch, indices: Sequence[int], n_token
         "clip_share": clipped,
     }
     return {name: float(part.detach().float().sum()) for name, part in logged.items()}
-
-
-def _update(trainer: PpoTrainer, loss: float, step: int) -> None:
-    """Makes a step of the optimizer after losses that sum to `loss`. The value head's gradient is clipped
-    separately: its first errors are large and would scale the policy's down to nothing.
-
-    Raises:
-        ConfigError: E_DIVERGED.
-    """
-    for group in trainer.optimizer.param_groups:
-        norm = torch.nn.utils.clip_grad_norm_(group["params"], MAX_NORM)
-        validate_loss(step + 1, loss, float(norm))
-    trainer.optimizer.step()
-    trainer.optimizer.zero_grad(set_to_none=True)
