@@ -11,6 +11,7 @@ Source: Rafailov et al. 2023, Direct preference optimization.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +26,8 @@ from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
-    pass
+    from dialint.detector.engines.judge_prompt import JudgePrompt
+    from dialint.finetune.rewards.pairs import PreferencePair
 
 
 SIDES = ("chosen_ids", "rejected_ids")
@@ -68,15 +70,24 @@ def run(config: PreferConfig) -> dict[str, Any]:
         ConfigError: a judge that does not load, no pairs.
     """
     from accelerate import PartialState
+
+    from dialint.finetune.train.hf_trainer import run_trainer
+
+    context = prepare(config, "train", rows=2 * config.pairs // config.accumulate)
+    pairs = context.read_pairs("train")[: config.steps * config.pairs * PartialState().num_processes]
+    trainer = _build_trainer(config, context.load_model(), context.prompt, pairs)
+    return context.save("judge", *run_trainer(trainer, config.out, context.job, config.running))
+
+
+def _build_trainer(
+    config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Sequence[PreferencePair]
+) -> Any:
     from datasets import Dataset
     from trl import DPOConfig
 
     from dialint.finetune.judge.trl_trainers import JudgeDPOTrainer
-    from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer
+    from dialint.finetune.train.hf_trainer import build_trainer_config
 
-    context = prepare(config, "train", rows=2 * config.pairs // config.accumulate)
-    pairs = context.read_pairs("train")[: config.steps * config.pairs * PartialState().num_processes]
-    model, prompt = context.load_model(), context.prompt
     rows = [
         {  # in the token ids of SFT and scoring: a chat template renders a finished answer differently from
             # one that is to be generated (an empty ``<think>`` block, a line end after the last token)
@@ -102,10 +113,9 @@ def run(config: PreferConfig) -> dict[str, Any]:
         max_length=None,
         label_smoothing=min(disagreement, 0.49),
     )
-    trainer = JudgeDPOTrainer(
+    return JudgeDPOTrainer(
         model=model,
         args=arguments,
         train_dataset=Dataset.from_list(rows),
         processing_class=prompt.tokenizer,
     )
-    return context.save("judge", *run_trainer(trainer, config.out, context.job, config.running))

@@ -57,10 +57,6 @@ def test_tied_scores_are_one_step() -> None:
     assert average_precision(np.array([0, 1], bool), np.array([0.5, 0.5])) == pytest.approx(0.5)
 
 
-def test_nothing_to_find_has_no_average_precision() -> None:
-    assert np.isnan(average_precision(np.zeros(3, bool), np.arange(3.0)))
-
-
 def test_the_first_row_is_the_sample_itself() -> None:
     figures = ranking_figures(TRUTH, SCORES, GROUPS, COUNTS)
     assert figures["average_precision"][0] == pytest.approx(average_precision(TRUTH, SCORES))
@@ -104,6 +100,7 @@ def test_calibration_error_by_hand() -> None:
 def test_nothing_to_measure_is_nan_not_zero() -> None:
     nothing = ranking_figures(np.zeros(3, bool), np.arange(3.0), np.array([0, 1, 2]), bootstrap_counts(3, 4))
     assert all(np.isnan(values).all() for values in nothing.values())
+    assert np.isnan(average_precision(np.zeros(3, bool), np.arange(3.0)))
 
 
 def test_overlap_of_spans_by_hand() -> None:

@@ -109,10 +109,14 @@ def test_the_command_compares_and_draws(tmp_path: Path, capsys: pytest.CaptureFi
     release = tiny.write_release(tmp_path / "r")
     config = EvalConfig(against=("clean", str(release)), out=out, html=html, no_text=True, rounds=5)
     run(path, config=config, detector=DetectorConfig(release=release))
-    report = json.loads(out.read_text())["sets"]["set"]
-    same = report["against"][str(release)]["difference"]["macro"]["average_precision"]
+    report = json.loads(out.read_text())
+    content = report["sets"]["set"]
+    assert (report["release"], content["dialogues"]) == ("tiny-1", 4)
+    same = content["against"][str(release)]["difference"]["macro"]["average_precision"]
     assert same == {"difference": 0.0, "low": 0.0, "high": 0.0}
     assert "fool" not in html.read_text() + out.read_text()
     assert "clean" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="neither a folder"):
         run(path, config=EvalConfig(against=("nobody",)), detector=DetectorConfig(release=release))
+    with pytest.raises(ConfigError, match="at least one file"):
+        run(config=EvalConfig())

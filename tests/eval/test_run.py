@@ -122,20 +122,6 @@ def test_a_failed_verdict_is_counted_not_scored() -> None:
     assert (report["dialogues"], report["failed"], report["judged_turns"]) == (4, 4, 0)
 
 
-def test_the_command_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "set.jsonl"
-    path.write_text("".join(item.model_dump_json() + "\n" for item in EXAMPLES))
-    release = tiny.write_release(tmp_path / "r")
-    out = tmp_path / "report.json"
-    run(path, config=EvalConfig(out=out, rounds=2), detector=DetectorConfig(release=release))
-    report = json.loads(out.read_text())
-    assert report["release"] == "tiny-1"
-    assert report["sets"]["set"]["dialogues"] == 4
-    assert "T1" in capsys.readouterr().out
-    with pytest.raises(ConfigError):
-        run(config=EvalConfig())
-
-
 def test_a_log_with_labels_of_its_own_is_an_exam_too() -> None:
     root = Path(__file__).parents[2] / "app/sample"
     examples = list(read_labelled_log(root / "dialogues.jsonl", root / "labels.jsonl"))

@@ -212,9 +212,6 @@ def test_a_sample_that_cannot_be_drawn_is_the_users_error(scored: tuple[Path, Pa
         spot_check(verdicts, config=config)
     write_manifest(path, content)
     lines = log.read_text().splitlines(keepends=True)
-    log.write_text("".join(lines[6:]))
-    with pytest.raises(ConfigError, match=r"6 of 9 dialogues of .* are not in it"):
-        spot_check(verdicts, config=config)
     log.write_text("".join(line.replace('"customer"', '"agent"', 1) for line in lines))
     made = [Verdict.model_validate_json(line) for line in verdicts.read_text().splitlines()]
     finished(log.parent, [each.model_copy(update={"findings": (finding("T1", 7),)}) for each in made])
