@@ -308,7 +308,7 @@ class Mistake:
     probability: float
 
 
-def hardest(results: Results, rows: Mapping[str, CodeResults], limit: int = 20) -> list[Mistake]:
+def worst_mistakes(results: Results, rows: Mapping[str, CodeResults], limit: int = 20) -> list[Mistake]:
     """Returns at most `limit` mistakes of each kind, the most confident first, at most `PER_CODE` of a code
     and none twice with the same text."""
     wrong: list[Mistake] = []

@@ -242,7 +242,7 @@ class Cusum:
     since: str | None
 
 
-def watch_overturned(periods: Sequence[Sequence[Item]], run_length: float) -> Cusum | None:
+def run_cusum(periods: Sequence[Sequence[Item]], run_length: float) -> Cusum | None:
     """Runs the CUSUM over the audited dialogues after the first period, in time order; None if either part
     has too few. In control it raises at most one false alarm in `run_length` dialogues, on average."""
     reference = [item.overturned for item in periods[0] if item.overturned is not None]

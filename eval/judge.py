@@ -320,7 +320,7 @@ def _read_contract(path: Path, split: str, measured_on: str) -> JudgeContract:
 
 
 @dataclass(frozen=True)
-class Measured:
+class JudgeResults:
     """The results of a judge: its listed errors against the labels, its usage, the fingerprint of its folder
     if it may be promoted (`release`), and `count_unlike_base`. With a `contract` also its verdicts (`served`)
     and the `figures` of `dialint eval attack`."""
@@ -335,7 +335,9 @@ class Measured:
     attacks: Mapping[str, Any] | None = None
 
 
-def compare_judges(results: Mapping[str, Measured], taxonomy: Taxonomy, rounds: int = 1000) -> dict[str, Any]:
+def compare_judges(
+    results: Mapping[str, JudgeResults], taxonomy: Taxonomy, rounds: int = 1000
+) -> dict[str, Any]:
     """Returns the part of the report that `dialint.eval.gates` reads: figures of each judge, the first one
     less each other one, and under `served` those of verdicts by contract, as a set of `dialint eval run`."""
     first, *others = results.values()
@@ -373,7 +375,7 @@ def _read(
     examples: Sequence[Example],
     codes: frozenset[str],
     contract: JudgeContract | None,
-) -> Measured:
+) -> JudgeResults:
     from dialint.detector.engines.judge_engines import open_judge
 
     kind, folder = parse_judge(judge_config.judge or "")
@@ -392,7 +394,7 @@ def _read(
             raise ConfigError("E_OPTION", f"--contract: of {contract.judge}, and the judge is {engine.name}")
         detector = JudgeDetector(engine, taxonomy, options).with_log(profile_log(dialogues))
         cases = detector.reader.read(dialogues)
-        measured = Measured(
+        measured = JudgeResults(
             detector, compare(cases, examples, codes), replace(detector.reader.usage), release
         )
         if contract is not None:

@@ -339,7 +339,7 @@ def count_prompt_tokens(
     return sum(engine.count_tokens(question.messages) for question in questions)
 
 
-def measured_contract(
+def load_or_measure_contract(
     engine: JudgeEngine,
     taxonomy: Taxonomy,
     options: StageOptions,

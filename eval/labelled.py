@@ -185,7 +185,7 @@ def select_examples(dataset: Path, split: str, config: SelectionConfig, seed: in
         OutputRefused: the folder is not complete, or the split's file was changed.
         InputRefused: a file of it cannot be read.
     """
-    examples = list(read_examples(verified_split(dataset, split)))
+    examples = list(read_examples(verify_split(dataset, split)))
     sources = sorted(set(map(source_of, examples)))
     random.Random(seed).shuffle(sources)
     selected = set(sources[: config.limit])
@@ -203,7 +203,7 @@ def requested_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple
     listed = set(read_manifest(dataset / MANIFEST, expected=Examples).get("codes") or ())
     wanted = set(config.codes) or listed
     if not wanted:
-        examples = read_examples(verified_split(dataset, split))
+        examples = read_examples(verify_split(dataset, split))
         wanted = {label.code for example in examples for label in example.labels}
     if not wanted:
         raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")
@@ -292,7 +292,7 @@ def target_reading(item: LabelledQuestion) -> Reading:
     return Reading(errors=tuple(errors[:MAX_ERRORS]))
 
 
-def verified_split(dataset: Path, name: str) -> Path:
+def verify_split(dataset: Path, name: str) -> Path:
     """Returns the file of a set after verifying its checksum in the folder's manifest.
 
     Raises:

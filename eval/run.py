@@ -32,10 +32,10 @@ from dialint.eval.breakdowns import (
     compare_in_sequence,
     compute_curves,
     compute_slices,
-    hardest,
     make_excerpt,
     paired_difference,
     to_dict,
+    worst_mistakes,
 )
 from dialint.eval.figures import compute_figures, summarize
 from dialint.eval.results import (
@@ -195,7 +195,7 @@ def evaluate_against(
     counts = bootstrap_counts(len(number_sources(scored)), rounds)
     mine = compute_figures(detector, scored, counts)
     whole_dialogue = {code for code, entry in detector.taxonomy.codes.items() if entry.scope == "dialogue"}
-    mistakes = hardest(scored, mine.rows)
+    mistakes = worst_mistakes(scored, mine.rows)
     content = summarize(mine, results)
     if any(verdict.suggestions for _, verdict in scored):
         more = compute_figures(detector, count_suggestions(scored), counts)

@@ -29,7 +29,7 @@ from dialint.detector.errors import ConfigError, DialintError, OutputRefused, Us
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.registry import Registry, verify_folder
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path, verdict_line
-from dialint.eval.labelled import verified_split
+from dialint.eval.labelled import verify_split
 from dialint.finetune.screening import copy_without, open_dataset
 from dialint.finetune.train.checkpoint import SEAL, find_latest, seal
 from dialint.labeling.dataset.mix import labelled_codes
@@ -116,7 +116,7 @@ def _dataset(folder: Path) -> tuple[Path, list[Reader]]:
             copy_without(folder, entry, out, {"d1"})
 
     return folder / MANIFEST, [
-        screen, data_fingerprint, labelled_codes, lambda f: verified_split(f, "train"), verify_path,
+        screen, data_fingerprint, labelled_codes, lambda f: verify_split(f, "train"), verify_path,
     ]  # fmt: skip
 
 

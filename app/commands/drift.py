@@ -63,7 +63,7 @@ def drift(*verdicts: Path, config: DriftConfig | None = None) -> int:
     """
     config = config or DriftConfig()
     from dialint.detector.artifacts import atomic_file, require_new_files, write_json
-    from dialint.eval.drift import compare_periods, watch_overturned
+    from dialint.eval.drift import compare_periods, run_cusum
     from dialint.eval.run import check_writable
 
     if not verdicts:
@@ -75,7 +75,7 @@ def drift(*verdicts: Path, config: DriftConfig | None = None) -> int:
     periods, notes = _read_periods(verdicts, config)
     names, samples = list(periods), list(periods.values())
     compared = compare_periods(samples, level=config.level, least=config.least)
-    cusum = watch_overturned(samples, config.run_length)
+    cusum = run_cusum(samples, config.run_length)
     if config.audit:
         notes += _describe_audit(cusum, names[0], samples[0])
     drifted = any(each.state == "drift" for row in compared for each in row) or bool(cusum and cusum.signal)

@@ -68,7 +68,7 @@ def measure_judge(engine: JudgeEngine, judge: JudgeConfig, taxonomy: Taxonomy) -
     """Measures a judge on the sample, once for each model, prompt and options; returns its contract."""
     from dialint.detector.judge.stage import StageOptions
     from dialint.detector.policy import load_policies
-    from dialint.eval.judge_measure import count_prompt_tokens, measured_contract
+    from dialint.eval.judge_measure import count_prompt_tokens, load_or_measure_contract
 
     examples = read_sample()
     policies = load_policies(sorted((SAMPLE / "policies").glob("*.yaml")))
@@ -82,7 +82,7 @@ def measure_judge(engine: JudgeEngine, judge: JudgeConfig, taxonomy: Taxonomy) -
         )
 
     cache = home_folder() / "judges"
-    return measured_contract(engine, taxonomy, options, judge.min_precision, cache, examples, announce)
+    return load_or_measure_contract(engine, taxonomy, options, judge.min_precision, cache, examples, announce)
 
 
 SAMPLE = Path(__file__).parents[1] / "sample"

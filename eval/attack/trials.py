@@ -44,7 +44,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Placed:
+class Insertion:
     """A dialogue with added text. `turn` is the subject's turn in it, `changed` the turns of agents that were
     added to, `replies` those that answer a customer's turn that was added to."""
 
@@ -71,8 +71,8 @@ class Trial:
     attack: Attack
     subject: Subject
     code: str
-    attacked: Placed
-    control: Placed
+    attacked: Insertion
+    control: Insertion
 
 
 def make_trial(battery: Battery, attack: Attack, subject: Subject, seed: int) -> Trial:
@@ -91,7 +91,7 @@ def make_trial(battery: Battery, attack: Attack, subject: Subject, seed: int) ->
 
 def place_text(
     dialogue: Dialogue, turn: int, place: Place, position: Position, parts: Sequence[str]
-) -> Placed:
+) -> Insertion:
     """Adds `parts` to the last turns of that side up to the agent's turn `turn`, the last part to the last of
     them; parts for which there are no turns join the first. A customer without a turn so far gets one, and a
     tool's result is added with its call right before `turn`."""
@@ -132,10 +132,10 @@ def place_text(
                 awaiting = False
     numbered = tuple(each.model_copy(update={"index": index}) for index, each in enumerate(turns))
     whole = dialogue.model_copy(update={"turns": numbered})
-    return Placed(whole, new_target, frozenset(changed), frozenset(replies))
+    return Insertion(whole, new_target, frozenset(changed), frozenset(replies))
 
 
-def is_flipped(trial: Trial, placed: Placed, verdict: TargetVerdict, taxonomy: Taxonomy) -> bool:
+def is_flipped(trial: Trial, placed: Insertion, verdict: TargetVerdict, taxonomy: Taxonomy) -> bool:
     """Returns whether the finding disappeared (a failed verdict has none either), or a wrong one arose."""
     if trial.attack.goal == "hide":
         return (placed.turn, trial.code) not in verdict.findings
@@ -173,7 +173,7 @@ class Target:
         other = Target(self._detector.reordered()) if isinstance(self._detector, JudgeDetector) else self
         return other.read(dialogues[::-1])[::-1]
 
-    def accusable(self, verdict: TargetVerdict, turn: int) -> tuple[str, ...]:
+    def accusable_codes(self, verdict: TargetVerdict, turn: int) -> tuple[str, ...]:
         """Returns the codes that it could report at a turn without findings: for a judge, those it judged."""
         is_judge = isinstance(self._detector, JudgeDetector)
         return tuple(code for code in self.taxonomy.codes if not is_judge or (turn, code) in verdict.judged)
@@ -193,7 +193,7 @@ def find_subjects(
             if not turns:
                 raise ConfigError("E_EXAMPLE", f"dialogue {dialogue.id}: no agent turn")
             turn = random.Random(f"{seed}/{dialogue.id}").choice(turns)
-            accusing.append(Subject(dialogue, turn, target.accusable(verdict, turn)))
+            accusing.append(Subject(dialogue, turn, target.accusable_codes(verdict, turn)))
     return hiding, accusing
 
 

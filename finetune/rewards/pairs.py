@@ -49,7 +49,7 @@ from dialint.eval.labelled import (
     read_labelled,
     requested_codes,
     target_reading,
-    verified_split,
+    verify_split,
 )
 
 Origin = Literal["reviewer", "label"]
@@ -85,7 +85,7 @@ def read_pairs(
     reviewed: list[PreferencePair] = []
     if find_set(dataset, "preferences") is not None:
         by_id = {item.dialogue.id: item for item in labelled}
-        for row in read_records(verified_split(dataset, "preferences"), Preference, "E_PREFERENCE"):
+        for row in read_records(verify_split(dataset, "preferences"), Preference, "E_PREFERENCE"):
             if row.split == split and row.code in codes:
                 reviewed += _reviewer_pair(row, by_id.get(row.dialogue.id), reader)
     return [*reviewed, *pairs_from_labels(ask_about(labelled, reader), reader.taxonomy, seed)]
@@ -190,10 +190,10 @@ def _fault_pairs(
     right, missed, unaccused = _render([*rest, error]), _render(rest), _render(of_clean)
     turn = rng.choice(list(clean.question.turns))
 
-    def replaced(**changes: str) -> str:
+    def with_changes(**changes: str) -> str:
         return _render([*rest, error.model_copy(update=changes)])
 
-    def added(quote: str) -> str:
+    def with_error(quote: str) -> str:
         return _render([*of_clean, error.model_copy(update={"turn": turn, "quote": quote})])
 
     def passage(text: str) -> str:
@@ -204,20 +204,20 @@ def _fault_pairs(
 
     yield PreferencePair(item, right, missed, error.probability)
     is_clean = 1.0 - _probability_of(clean, error.code)
-    yield PreferencePair(clean, unaccused, added(error.quote), is_clean)
+    yield PreferencePair(clean, unaccused, with_error(error.quote), is_clean)
     text = item.question.turns[error.turn]
     misquote = passage(max(text[: error.start], text[error.end :], key=len))
     group = rng.choice(("false", "misquoted", "confused"))
     if group == "false" and misquote:
-        yield PreferencePair(item, replaced(quote=misquote), missed, error.probability)
-        yield PreferencePair(clean, unaccused, added(passage(clean.question.turns[turn])), is_clean)
+        yield PreferencePair(item, with_changes(quote=misquote), missed, error.probability)
+        yield PreferencePair(clean, unaccused, with_error(passage(clean.question.turns[turn])), is_clean)
     if group == "misquoted" and misquote and locate(foreign.quote, text) is None:
-        misquoted, invented = replaced(quote=misquote), replaced(quote=foreign.quote)
+        misquoted, invented = with_changes(quote=misquote), with_changes(quote=foreign.quote)
         yield PreferencePair(item, right, misquoted, DEFAULT_AGREEMENT)
         yield PreferencePair(item, misquoted, invented, DEFAULT_AGREEMENT)
     used = {each.code for each in (error, *rest) if each.turn == error.turn}
     others = [code for code in item.question.codes if code in family and code not in used]
     if group == "confused" and others:
         code = item.question.codes[rng.choice(others)]
-        confused = replaced(code=code.code, reason=code.name.en, severity=code.severity)
+        confused = with_changes(code=code.code, reason=code.name.en, severity=code.severity)
         yield PreferencePair(item, right, confused, DEFAULT_AGREEMENT)

@@ -104,7 +104,7 @@ class TrainingLoop:
     final_figures: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Returns whether all steps are done, or the last `patience` evaluations were no better."""
         impatient = self.patience is not None and self.state.evaluations_since_best >= self.patience
         return self.state.step >= self.n_steps or impatient
@@ -128,7 +128,7 @@ class TrainingLoop:
             signal_received = stack.enter_context(stop_on_signal())
             log = stack.enter_context(MetricsLog(self.out, log_bytes, running.report_to))
             progress = stack.enter_context(Progress(self.n_steps, state.step, state.seconds))
-            while not self.finished:
+            while not self.is_finished:
                 self._step(log, progress)
                 received = signal_received()
                 due = (
@@ -140,7 +140,7 @@ class TrainingLoop:
                     state.usage = usage.figures()
                     self._save(log.size)
                     saved_at = time.monotonic()
-                if received and not self.finished:
+                if received and not self.is_finished:
                     how = f"stopped after step {state.step} of {self.n_steps} and saved"
                     print(f"{how}; the same command resumes", file=sys.stderr, flush=True)
                     if received == signal.SIGINT:

@@ -22,7 +22,7 @@ from dialint.eval.drift import (
     compute_psi,
     compute_run_length,
     compute_wasserstein,
-    watch_overturned,
+    run_cusum,
 )
 from dialint.labeling.annotation import Annotation
 
@@ -122,15 +122,15 @@ def test_the_cusum_waits_for_its_run_length_and_notices_doubled_odds() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
         reference = audit(rng, 200, 0.15)
-        quiet = watch_overturned([reference, audit(rng, 200, 0.15)], 1000.0)
-        loud = watch_overturned([reference, audit(rng, 200, 0.4)], 1000.0)
+        quiet = run_cusum([reference, audit(rng, 200, 0.15)], 1000.0)
+        loud = run_cusum([reference, audit(rng, 200, 0.4)], 1000.0)
         assert quiet is not None
         assert loud is not None
         assert quiet.run_length >= 1000 > compute_run_length(quiet.rate, quiet.step, quiet.limit - 1)
         false, true = false + (quiet.signal is not None), true + (loud.signal is not None)
     assert false <= 20 * 200 / 1000
     assert true == 20
-    assert watch_overturned([reference[:19], reference], 1000.0) is None, "a reference too small"
+    assert run_cusum([reference[:19], reference], 1000.0) is None, "a reference too small"
 
 
 def test_the_expert_counts_and_the_model_does_not(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from dialint.detector.judge.stage import StageOptions
 from dialint.detector.overrides import read_overrides, update_overrides
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.judge_measure import Comparison, ErrorRow, fit_contract, measure, measured_contract
+from dialint.eval.judge_measure import Comparison, ErrorRow, fit_contract, load_or_measure_contract, measure
 
 TAXONOMY = load_taxonomy()
 CODES = frozenset({"T1", "C1", "X1"})
@@ -88,7 +88,7 @@ def test_a_judge_is_measured_once_by_model_and_options(tmp_path: Path) -> None:
 
     def contract(judge: ScriptedJudge, options: StageOptions = OPTIONS) -> Any:
         announced: list[int] = []
-        result = measured_contract(
+        result = load_or_measure_contract(
             judge, TAXONOMY, options, 0.8, tmp_path, examples, lambda: announced.append(1)
         )
         assert len(judge.requests) == 60 * len(announced)
@@ -110,5 +110,5 @@ def test_a_judge_without_usable_answers_is_not_measured(tmp_path: Path) -> None:
     own = example("d1", "test", rude=True)
     engine = ScriptedJudge(lambda _: ["I can't help with that."])
     with pytest.raises(ConfigError, match="no usable answer about 1 of 1 dialogues"):
-        measured_contract(engine, TAXONOMY, OPTIONS, 0.8, tmp_path, [own], lambda: None)
+        load_or_measure_contract(engine, TAXONOMY, OPTIONS, 0.8, tmp_path, [own], lambda: None)
     assert list(tmp_path.iterdir()) == []

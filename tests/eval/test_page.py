@@ -14,7 +14,7 @@ from scripted_detector import ScriptedDetector, example
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.statistics import bootstrap_counts
-from dialint.eval.breakdowns import compute_slices, hardest, make_excerpt
+from dialint.eval.breakdowns import compute_slices, make_excerpt, worst_mistakes
 from dialint.eval.figures import compute_figures
 from dialint.eval.page import page
 from dialint.eval.results import score_examples
@@ -86,7 +86,7 @@ def test_no_text_leaves_only_places() -> None:
 
 def test_worst_mistakes_are_the_surest_ones() -> None:
     results = score_examples(DETECTOR, EXAMPLES)
-    mistakes = hardest(results, compute_figures(DETECTOR, results, bootstrap_counts(4, 0)).rows)
+    mistakes = worst_mistakes(results, compute_figures(DETECTOR, results, bootstrap_counts(4, 0)).rows)
     assert [(m.kind, m.example, m.probability) for m in mistakes] == [
         ("accused wrongly", 1, 0.8),
         ("not seen", 3, 0.2),

@@ -31,7 +31,7 @@ from dialint.eval.attack import run as attack_run
 from dialint.eval.attack.run import AttackConfig
 from dialint.eval.breakdowns import compare_in_sequence
 from dialint.eval.gates import CURRENT, judge_gates, release_gates
-from dialint.eval.judge import Measured, compare_judges
+from dialint.eval.judge import JudgeResults, compare_judges
 from dialint.eval.judge_measure import Comparison
 from dialint.eval.results import Results, score_examples
 from dialint.eval.run import EvalConfig, evaluate_against
@@ -164,7 +164,7 @@ def judge_report(
     contract = JudgeContract(judge="new", prompt="", precision=precision, codes={})
     listed = Comparison(rows=(), turns={"s:0": 4}, n_dialogues=1)
     measured = {
-        own.release: Measured(
+        own.release: JudgeResults(
             own, listed, JudgeUsage(seconds=seconds[i]), own.release, unlike_base, contract, results[i], attacks[i]
         )
         for i, own in enumerate(detectors)
