@@ -110,7 +110,7 @@ def test_the_folder_loads_in_transformers_and_continues_a_dialogue(trained: Path
     assert "# decoder" in (trained / "README.md").read_text()
 
 
-def test_ownare_those_of_the_file(trained: Path, heldout: list[Dialogue]) -> None:
+def test_figures_are_those_of_the_file(trained: Path, heldout: list[Dialogue]) -> None:
     """Perplexity by hand, one dialogue at a time, with nothing of the training's own code."""
     model = AutoModelForCausalLM.from_pretrained(trained).float()
     writer = own_writer((trained / "tokenizer.json").read_text())
