@@ -80,20 +80,20 @@ def test_terminated_it_saves_and_resumes(
     running = replace(config.running, optimizer="adamw-8bit")
     config = replace(config, adapters=AdapterOptions(rank=64), running=running)
     whole, _ = run(replace(config, out=config.out.with_name("whole")))
-    update, calls = ppo_trainer._update, []
+    train, calls = ppo_trainer._train_on_batch, []
 
-    def terminated(*arguments: Any) -> None:
+    def terminated(*arguments: Any) -> Any:
         calls.append(1)
         if len(calls) == 1:
             os.kill(os.getpid(), signal.SIGTERM)
-        update(*arguments)
+        return train(*arguments)
 
-    monkeypatch.setattr(ppo_trainer, "_update", terminated)
+    monkeypatch.setattr(ppo_trainer, "_train_on_batch", terminated)
     with pytest.raises(SystemExit) as ended:
         run(config)
     assert ended.value.code == 0
     assert "stopped after step 1 of 2 and saved; the same command resumes" in capsys.readouterr().err
-    monkeypatch.setattr(ppo_trainer, "_update", update)
+    monkeypatch.setattr(ppo_trainer, "_train_on_batch", train)
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
         run(replace(config, options=replace(OPTIONS, kl=0.1)))
     resumed, _ = run(config)

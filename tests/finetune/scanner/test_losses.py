@@ -59,11 +59,11 @@ def test_accumulated_rows_teach_as_one(step: list[Target]) -> None:
     model = network()
     of = counts(step)
     whole, wanted = gradient(model, [step], of)
-    apart, whole = gradient(model, [step[:2], step[2:6], step[6:]], of)
+    apart, gradients = gradient(model, [step[:2], step[2:6], step[6:]], of)
     assert apart == pytest.approx(whole, rel=1e-5)
-    assert whole.keys() == wanted.keys()
+    assert gradients.keys() == wanted.keys()
     for name, part in wanted.items():
-        torch.testing.assert_close(whole[name], part, rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(gradients[name], part, rtol=1e-4, atol=1e-6)
     mean_of_means = sum(scan_loss(model, row, 0.5).item() for row in (step[:2], step[2:6], step[6:])) / 3
     assert mean_of_means != pytest.approx(whole, rel=1e-3)  # what accumulation is often mistaken for
 
