@@ -70,7 +70,7 @@ class NaturalThreshold(Record):
 
 
 MIN_PRECISION = 0.7
-"""The share of findings that must be right for a code to accuse anybody."""
+"""The least share of right findings for a code to make findings."""
 
 
 class Scan(Record):
@@ -107,8 +107,8 @@ class Scan(Record):
 
 
 class CheckPrecision(Record):
-    """An exact check that finds this code, with its measured precision. `report` says
-    whether its hits accuse or are only suggestions. Of one that is not measured the precision is a guess."""
+    """An exact check that finds this code, with its measured precision. `report`: whether its hits are
+    findings or only suggestions. If it was not measured, the precision is a guess."""
 
     name: str
     precision: Probability

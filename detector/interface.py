@@ -41,7 +41,7 @@ class Monitor:
     """CPU seconds of the living processes that judge for this one."""
 
     def reset(self) -> None:
-        """Begin to count costs anew."""
+        """Resets the costs."""
         self.tokens = 0
         self.seconds.clear()
 
@@ -68,9 +68,9 @@ class JudgeUsage:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeInfo:
-    """The judge of a detector, for those who report on it: `fingerprint` is that of its engine, `notes` what
-    the engine has to say to the user of how it asks, `max_prompt_tokens` what a question may have, `contract`
-    what it was measured to be worth, `usage` what was taken so far."""
+    """The judge of a detector, for those who report on it: `fingerprint` is that of its engine, `notes` are
+    the engine's messages to the user, `max_prompt_tokens` is the limit of a question, `contract` the measured
+    calibration, `usage` the costs so far."""
 
     name: str
     fingerprint: str
@@ -122,7 +122,7 @@ class Detector(Protocol):
 
     @property
     def judge_info(self) -> JudgeInfo | None:
-        """The judge that is asked, if any, and what it took."""
+        """The judge of the detector, if any, with its usage."""
 
     @property
     def monitor(self) -> Monitor:
@@ -133,7 +133,7 @@ class Detector(Protocol):
 
 
 class PlainDetector:
-    """The part of a `Detector` that knows neither a release nor a judge, and learns nothing of the log."""
+    """The part of a `Detector` without a release and a judge, which ignores the profile of the log."""
 
     info: ReleaseInfo | None = None
     judge_info: JudgeInfo | None = None

@@ -8,8 +8,8 @@
 
 `dialint score --overrides FILE` reads it, YAML or JSON. `dialint label demote` writes the section `demoted`,
 `dialint eval contract` writes `spot_check`, `contract` and `thresholds`, `dialint eval judge` writes `judge`,
-and the Releases page of the console offers files with `thresholds` and `spot_check`. It can take accusations
-of the release back and make none; only the judge's contract lets the judge accuse. Who wants more findings
+and the Releases page of the console offers files with `thresholds` and `spot_check`. It can demote findings
+of the release and add none; only the judge's contract lets the judge accuse. Who wants more findings
 than a release's contract allows needs labels (`dialint train calibrate`).
 
 A spot check is the release's precision on a natural log, as people judged a sample of its findings: codes
@@ -51,9 +51,10 @@ samples of 40 read findings of embedded-3 (2026-11-23, docs/experiments/natural.
 
 class Judged(Record):
     """The judgements on one code's findings, or on its suggestions: `reported` in the verdicts, of these a
-    random sample judged. `stated` is the sum of the sample's probabilities, so what the release expected to
-    be right. An arguable finding is not right: the agent would win the argument. `effective` judgements that
-    depend on nothing else are as sure, as those of one dialogue resemble each other; None: all of them."""
+    random sample judged. `stated` is the sum of the sample's probabilities: the number that the release
+    expected to be right. An arguable finding is not right: the agent would win the argument. `effective`
+    judgements that depend on nothing else are as sure, as those of one dialogue resemble each other; None:
+    all of them."""
 
     reported: Count
     right: Count
@@ -250,7 +251,7 @@ class JudgeContract(Record):
 
     @property
     def fingerprint(self) -> str:
-        """Changes with any number."""
+        """A hash of the content."""
         return fingerprint(self.model_dump(mode="json"))
 
 

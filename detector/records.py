@@ -335,8 +335,8 @@ class Label(Record):
 class Example(Record):
     """A dialogue with its labels, for training or evaluation.
 
-    A turn and code without a label is free of that error, unless `unlabelled` names the code: nobody has
-    looked for it. `pair` joins a dialogue with a made error to its clean twin, whose label of the same turn
+    A turn and code without a label is free of that error, unless the code is `unlabelled`: nobody has
+    searched for it. `pair` joins a dialogue with a made error to its clean twin, whose label of the same turn
     and code has probability 0.
     """
 
@@ -365,7 +365,7 @@ class Judgement(Record):
 class Preference(Record):
     """`chosen` over `rejected` for one turn and code. `dialogue` ends with that turn. `annotation` is
     the id of the person's answer, `release` the model that was corrected, `reason` why the person rejected
-    what it found (an id of the console's ``reject_reasons.yaml``), if that was said."""
+    what it found (an id of the console's ``reject_reasons.yaml``), if given."""
 
     dialogue: Dialogue
     turn: Annotated[int, Field(ge=0)]

@@ -56,8 +56,8 @@ class Base(Record):
 
 class ReleaseInfo(Record):
     """Content of `release.json`. `head_codes` is the order of the head's rows; `codes` what the
-    release covers; `report` its measured quality; `training` data hash, seed and versions; `domain` what it
-    was calibrated on, without which no log is called far."""
+    release covers; `report` its measured quality; `training` data hash, seed and versions; `domain` its
+    calibration data, without which no log counts as far."""
 
     id: str
     base: Base
@@ -223,7 +223,7 @@ class Release:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with any byte of any file."""
+        """A hash of all bytes of all files."""
         return fingerprint(self.manifest)
 
     @cached_property
