@@ -44,16 +44,9 @@ def test_models_that_ship_have_the_sizes_of_their_weights(random_decoder: Path) 
 @pytest.mark.parametrize("value", [10**9, 10**30])
 @pytest.mark.parametrize(
     "name",
-    [
-        "num_hidden_layers",
-        "hidden_size",
-        "vocab_size",
-        "intermediate_size",
-        "num_attention_heads",
-        "num_key_value_heads",
-        "head_dim",
-    ],
-)
+    ["num_hidden_layers", "hidden_size", "vocab_size", "intermediate_size", "num_attention_heads", "num_key_value_heads",
+     "head_dim"],
+)  # fmt: skip
 def test_a_size_beyond_the_weights_is_refused_before_it_is_made(folder: Path, name: str, value: int) -> None:
     path = folder / "config.json"
     config = json.loads(path.read_text())

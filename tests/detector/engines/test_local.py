@@ -86,6 +86,10 @@ def test_rows_keep_the_token_budget_and_hold_every_window_once() -> None:
 
 
 ROBERTA = {**tiny.ENCODER, "model_type": "roberta", "pad_token_id": 1}
+MODERNBERT = {
+    **tiny.ENCODER, "model_type": "modernbert", "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1,
+    "sep_token_id": 2,
+}  # fmt: skip
 MISTRAL = {**tiny.DECODER, "model_type": "mistral"}
 GEMMA2 = {**tiny.DECODER, "model_type": "gemma2", "query_pre_attn_scalar": 8}
 
@@ -93,18 +97,12 @@ GEMMA2 = {**tiny.DECODER, "model_type": "gemma2", "query_pre_attn_scalar": 8}
 @pytest.mark.parametrize(
     "config",
     [
-        tiny.ENCODER,
-        tiny.DECODER,
-        ROBERTA,
-        {**MISTRAL, "sliding_window": 100},
-        {**MISTRAL, "sliding_window": 6},
-        {**GEMMA2, "attn_logit_softcapping": 0.05},
-        {**GEMMA2, "sliding_window": 6},
-        {**tiny.DECODER, "model_type": "gemma3_text", "sliding_window": 6},
-        {**tiny.DECODER, "model_type": "llama"},
+        tiny.ENCODER, tiny.DECODER, ROBERTA, {**MISTRAL, "sliding_window": 100}, {**MISTRAL, "sliding_window": 6},
+        {**GEMMA2, "attn_logit_softcapping": 0.05}, {**GEMMA2, "sliding_window": 6},
+        {**tiny.DECODER, "model_type": "gemma3_text", "sliding_window": 6}, {**tiny.DECODER, "model_type": "llama"},
     ],
     ids=["bert", "qwen3", "roberta", "covering window", "sliding", "capped", "gemma2", "gemma3", "llama"],
-)
+)  # fmt: skip
 def test_a_backbone_that_packs_faithfully_is_let_through_and_comes_back_as_it_was(
     config: dict[str, Any],
 ) -> None:
@@ -118,18 +116,7 @@ def test_a_backbone_that_packs_faithfully_is_let_through_and_comes_back_as_it_wa
 @pytest.mark.parametrize(
     ("config", "why"),
     [
-        (
-            {
-                **tiny.ENCODER,
-                "model_type": "modernbert",
-                "pad_token_id": 0,
-                "bos_token_id": 1,
-                "eos_token_id": 2,
-                "cls_token_id": 1,
-                "sep_token_id": 2,
-            },
-            "sliding window",
-        ),
+        (MODERNBERT, "sliding window"),
         ({**tiny.ENCODER, "model_type": "mpnet", "pad_token_id": 1}, "other numbers"),
         ({**tiny.ENCODER, "max_position_embeddings": 99}, "positions for 99"),
         ({**ROBERTA, "max_position_embeddings": 101}, "positions for 99"),

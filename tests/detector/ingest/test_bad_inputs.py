@@ -454,13 +454,8 @@ def test_file_without_newline_is_one_record(tmp_path: Path) -> None:
 
 
 def test_turns_are_sorted_on_demand_and_keep_their_index(tmp_path: Path) -> None:
-    times = [
-        "2026-03-02T09:15:00Z",
-        None,
-        "2026-03-02T09:14:00Z",
-        "2026-03-02T09:14:00Z",
-        "2026-03-02T15:00:00+05:30",
-    ]
+    early = "2026-03-02T09:14:00Z"
+    times = ["2026-03-02T09:15:00Z", None, early, early, "2026-03-02T15:00:00+05:30"]
     turns = [turn(f"t{i}", at=at) for i, at in enumerate(times)]
     config = ReadConfig(max_bad=1.0, sort_turns=True)
     loaded, rejects, counts = load(tmp_path, line(turns=turns), config=config)

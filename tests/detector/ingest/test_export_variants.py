@@ -124,12 +124,8 @@ def test_what_whatsapp_writes_in_place_of_a_message_is_counted(notice: str, tmp_
 
 @pytest.mark.parametrize(
     "mark",
-    [
-        " <This message was edited>",
-        " <Diese Nachricht wurde bearbeitet.>",
-        "\u200e <This message was edited>",
-    ],
-)
+    [" <This message was edited>", " <Diese Nachricht wurde bearbeitet.>", "\u200e <This message was edited>"],
+)  # fmt: skip
 def test_marks_of_edited_messages_are_no_words(mark: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
     path.write_text(f"12/31/25, 11:50 PM - Ann: {QUESTION}{mark}\n12/31/25, 11:51 PM - Leo: {ANSWER} <b>\n")

@@ -42,10 +42,8 @@ time_zone: Europe/Berlin
 def odd_record(number: int) -> dict[str, Any]:
     """An export as no tool of ours knows it."""
     rows = [
-        ("K", "Wo bleibt mein Paket?", "alle"),
-        ("M", "Kunde wirkt verärgert.", "team"),
-        ("M", "Ich prüfe das.", "alle"),
-    ]
+        ("K", "Wo bleibt mein Paket?", "alle"), ("M", "Kunde wirkt verärgert.", "team"), ("M", "Ich prüfe das.", "alle"),
+    ]  # fmt: skip
     return {
         "sprache": "de",
         "ticket": {
@@ -191,14 +189,9 @@ def test_parquet_with_structs_and_lists_is_read_by_a_mapping(tmp_path: Path) -> 
     as_json = tmp_path / "log.jsonl"
     as_json.write_bytes(WRITERS["log.jsonl"]([odd_record(n) for n in range(300)]))
     assert (dialogues, rejects) == (reading.dialogues(as_json, config)[0], [])
-    flat = tmp_path / "flat.parquet"
+    row, flat = {"who": "Ann", "msg": {"body": "hi"}, "meta.team": "a"}, tmp_path / "flat.parquet"
     pq.write_table(
-        pa.Table.from_pylist(
-            [
-                {"conv": n % 2, "no": n, "who": "Ann", "msg": {"body": "hi"}, "meta.team": "a"}
-                for n in range(4)
-            ]
-        ),
+        pa.Table.from_pylist([row | {"conv": n % 2, "no": n} for n in range(4)]),
         flat,
     )
     dialogues, rejects, _ = reading.dialogues(flat, ReadConfig(mapping=mapping(tmp_path, FLAT)))

@@ -17,14 +17,8 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 FOLDER = Path(__file__).with_name("messy")
 FILES = (
-    "zendesk.csv",
-    "intercom.json",
-    "german.csv",
-    "russian.jsonl",
-    "spanish.csv",
-    "mixed.csv",
-    "threads.jsonl",
-)
+    "zendesk.csv", "intercom.json", "german.csv", "russian.jsonl", "spanish.csv", "mixed.csv", "threads.jsonl",
+)  # fmt: skip
 LISTED = json.loads((FOLDER / "errors.json").read_text())
 ERRORS = {(name, dialogue, turn, code) for name, errors in LISTED.items() for dialogue, turn, code in errors}
 CONFIG = ReadConfig(role=("Kunde=customer", "Mitarbeiter=agent"))

@@ -18,17 +18,13 @@ from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import tool_uses
 
 AS_IS = ReadConfig(strip=False, max_bad=1.0)
+CALLS = (
+    ToolCall(name="track", arguments={"order": "4471", "deep": [{"x": None}]}, id="c1"),
+    ToolCall(name="ping"),
+)
 TOOL_TURNS = (
     Turn(index=0, role="customer", text="Where is 4471?"),
-    Turn(
-        index=1,
-        role="bot",
-        text="One moment.",
-        tool_calls=(
-            ToolCall(name="track", arguments={"order": "4471", "deep": [{"x": None}]}, id="c1"),
-            ToolCall(name="ping"),
-        ),
-    ),
+    Turn(index=1, role="bot", text="One moment.", tool_calls=CALLS),
     Turn(index=2, role="tool", text='{"state": "left"}', tool_call_id="c1"),
     Turn(index=3, role="tool", text="", tool_error=True),
     Turn(index=4, role="bot", text="", tool_calls=(ToolCall(name="ping"),)),
@@ -57,16 +53,12 @@ def test_json_lines_hold_the_tool_turns(tmp_path: Path) -> None:
         ({"role": "agent", "tool_calls": [{"arguments": {}}]}, "turns[1].tool_calls[0].name", "nothing"),
         ({"role": "agent", "tool_calls": [{"name": " "}]}, "turns[1].tool_calls[0].name", "an empty text"),
         ({"role": "agent", "tool_calls": [{"function": 3}]}, "turns[1].tool_calls[0].function", "a number"),
-        (
-            {"role": "customer", "tool_calls": [{"name": "a"}]},
-            "turns[1].tool_calls",
-            "calls of the role customer",
-        ),
+        ({"role": "customer", "tool_calls": [{"name": "a"}]}, "turns[1].tool_calls", "calls of the role customer"),
         ({"role": "tool", "tool_call_id": 3}, "turns[1].tool_call_id", "a number"),
         ({"role": "tool", "tool_error": "no"}, "turns[1].tool_error", "a text"),
         ({"role": "agent", "tool_error": True}, "turns[1].tool_error", "the role agent"),
     ],
-)
+)  # fmt: skip
 def test_wrong_shapes_are_refused_with_their_place(
     tmp_path: Path, turn: dict[str, Any], path: str, actual: str
 ) -> None:
@@ -184,8 +176,5 @@ def test_a_wizards_query_is_a_call_and_its_result_a_tools_turn(tmp_path: Path) -
     assert booked.call == ToolCall(name="hotel_book", arguments={"Name": "Inn", "Day": "4th", "N": 2})
     assert (booked.result_turn, unanswered.was_run) == (3, False)
     assert unanswered.call.arguments == {"Day": "api.is_greater_than(3)"}
-    assert [turn.text for turn in dialogue.turns if turn.role == "agent"] == [
-        "",
-        "It is free. Shall I book it?",
-        "",
-    ]
+    texts = [turn.text for turn in dialogue.turns if turn.role == "agent"]
+    assert texts == ["", "It is free. Shall I book it?", ""]

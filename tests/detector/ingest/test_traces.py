@@ -28,13 +28,9 @@ MESSAGES = [
     {"role": "assistant", "parts": [{"type": "text", "content": "Gladly."}]},
 ]
 EXPECTED = [
-    ("customer", "Where is 4471?"),
-    ("bot", ""),
-    ("tool", '{"state": "left"}'),
-    ("bot", "It left."),
-    ("customer", "Thanks"),
+    ("customer", "Where is 4471?"), ("bot", ""), ("tool", '{"state": "left"}'), ("bot", "It left."), ("customer", "Thanks"),
     ("bot", "Gladly."),
-]
+]  # fmt: skip
 
 
 def load(path: Path) -> tuple[list[Dialogue], list[Reject]]:
