@@ -42,7 +42,7 @@ def _parse_turn(name: str, state: ReadState, expected: str) -> TurnRow:
 
 
 def _is_yes(value: object, path: str) -> bool:
-    """Whether an answer is a yes."""
+    """Returns whether an answer is a yes."""
     if (answer := is_yes(value)) is None:
         raise BadRecord("E_LABEL", path, "another answer", "yes or no")
     return answer

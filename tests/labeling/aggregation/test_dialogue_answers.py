@@ -35,13 +35,13 @@ def finding(code: str, turn: int, start: int = 0, end: int = 4) -> Finding:
     )
 
 
-def annotate(who: str, *findings: Finding, codes: Sequence[str] = ("C1", "P1"), **more: Any) -> Annotation:
+def answer(who: str, *findings: Finding, codes: Sequence[str] = ("C1", "P1"), **more: Any) -> Annotation:
     fields = {"id": f"{who}{findings}", "dialogue_id": "d", "labeler": who, "kind": "crowd", **more}
     return Annotation(codes=codes, findings=findings, **fields)
 
 
 def of(dialogue: str, who: str, *findings: Finding, codes: Sequence[str] = ("C1",)) -> Annotation:
-    return annotate(who, *findings, codes=codes, dialogue_id=dialogue, id=f"{who}{dialogue}")
+    return answer(who, *findings, codes=codes, dialogue_id=dialogue, id=f"{who}{dialogue}")
 
 
 def untold(_: str) -> DialogueContext:
@@ -56,23 +56,17 @@ def verdict(**codes: float) -> Verdict:
     )  # fmt: skip
 
 
-def collect(*annotations: Annotation, on_dialogue: Verdict | None = None) -> CollectedAnswers:
-    return collect_answers(
-        annotations, lambda _: DialogueContext.of(DIALOGUE, on_dialogue), frozenset({"P1"})
-    )
+def collect(*annotations: Annotation, scored: Verdict | None = None) -> CollectedAnswers:
+    return collect_answers(annotations, lambda _: DialogueContext.of(DIALOGUE, scored), frozenset({"P1"}))
 
 
 def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
-    collected = collect(
-        annotate("ann", finding("C1", 3)), annotate("ben", finding("P1", 1), finding("P1", 3))
-    )
-    assert collected.codes["C1"].votes == {
+    result = collect(answer("ann", finding("C1", 3)), answer("ben", finding("P1", 1), finding("P1", 3)))
+    assert result.codes["C1"].votes == {
         Item("d", 1): {"ann": (), "ben": ()}, Item("d", 3): {"ann": ((3, 0, 4),), "ben": ()},
     }  # fmt: skip
-    assert collected.codes["P1"].votes == {
-        Item("d", WHOLE_DIALOGUE): {"ann": (), "ben": ((1, 0, 4), (3, 0, 4))}
-    }
-    table = collected.tables()["C1"]
+    assert result.codes["P1"].votes == {Item("d", WHOLE_DIALOGUE): {"ann": (), "ben": ((1, 0, 4), (3, 0, 4))}}
+    table = result.tables()["C1"]
     assert (table.workers, table.labels) == (("ann", "ben"), ("no", "yes"))
     assert sorted(zip(table.task, table.worker, table.label, strict=True)) == [
         (0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 0),
@@ -80,34 +74,33 @@ def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
 
 
 def test_the_last_answer_of_a_person_counts() -> None:
-    collected = collect(annotate("ann", finding("C1", 1)), annotate("ann", codes=("C1",)))
-    assert collected.codes["C1"].votes[Item("d", 1)] == {"ann": ()}
+    result = collect(answer("ann", finding("C1", 1)), answer("ann", codes=("C1",)))
+    assert result.codes["C1"].votes[Item("d", 1)] == {"ann": ()}
 
 
 def test_what_a_model_answered_is_no_persons_answer() -> None:
-    assert collect(annotate("m", finding("C1", 1), kind="model")).codes == {}
+    assert collect(answer("m", finding("C1", 1), kind="model")).codes == {}
 
 
 def test_a_dialogue_code_stands_where_most_found_it() -> None:
-    collected = collect(
-        annotate("ann", finding("P1", 3, 0, 4)), annotate("ben", finding("P1", 3, 0, 9)),
-        annotate("cem", finding("P1", 1)), annotate("dot"),
+    result = collect(
+        answer("ann", finding("P1", 3, 0, 4)), answer("ben", finding("P1", 3, 0, 9)),
+        answer("cem", finding("P1", 1)), answer("dot"),
     )  # fmt: skip
-    answers = collected.codes["P1"]
+    answers = result.codes["P1"]
     assert answers.locate(Item("d", WHOLE_DIALOGUE), (1, 3))[:1] == (3,)
-    assert collect(annotate("dot")).codes["P1"].locate(Item("d", WHOLE_DIALOGUE), (1, 3)) == (3, None, None)
+    assert collect(answer("dot")).codes["P1"].locate(Item("d", WHOLE_DIALOGUE), (1, 3)) == (3, None, None)
 
 
 def test_the_model_speaks_where_it_told_and_nobody_had_seen_it() -> None:
-    blind = collect(annotate("ann"), on_dialogue=verdict(C1=0.6, P1=0.2))
+    blind = collect(answer("ann"), scored=verdict(C1=0.6, P1=0.2))
     assert blind.model_probabilities("C1").tolist() == [[0.4, 0.6], [0.7, 0.3]]
     assert blind.model_probabilities("P1").tolist() == [[0.8, 0.2]]
     assert all(
-        math.isnan(p)
-        for p in collect(annotate("ann"), on_dialogue=verdict(L1=0.6)).model_probabilities("C1")[:, 1]
+        math.isnan(p) for p in collect(answer("ann"), scored=verdict(L1=0.6)).model_probabilities("C1")[:, 1]
     )
     with_seen = collect(
-        annotate("ann"), annotate("rob", seen_verdict=True, turn=1), on_dialogue=verdict(C1=0.6, P1=0.2)
+        answer("ann"), answer("rob", seen_verdict=True, turn=1), scored=verdict(C1=0.6, P1=0.2)
     )
     assert math.isnan(with_seen.model_probabilities("C1")[0, 1])
     assert with_seen.model_probabilities("C1")[1, 1] == 0.3
@@ -116,10 +109,10 @@ def test_the_model_speaks_where_it_told_and_nobody_had_seen_it() -> None:
 def test_beliefs_count_people_and_keep_evidence() -> None:
     """Three of four say yes in turn 3, nobody in turn 1."""
     yes = finding("C1", 3, 5, 9)
-    collected = collect(
-        *(annotate(who, yes) for who in ("ann", "ben", "cem")), annotate("dot"), on_dialogue=verdict(C1=0.5)
+    result = collect(
+        *(answer(who, yes) for who in ("ann", "ben", "cem")), answer("dot"), scored=verdict(C1=0.5)
     )
-    by_turn = {(one.code, one.turn): one for one in question_posteriors(collected)}
+    by_turn = {(one.code, one.turn): one for one in question_posteriors(result)}
     three = by_turn["C1", 3]
     assert (three.n_yes, three.n_labelers, three.start, three.end, three.model) == (3, 4, 5, 9, 0.25)
     assert three.probability > 0.6
@@ -132,8 +125,8 @@ def test_beliefs_count_people_and_keep_evidence() -> None:
 
 
 def test_an_answer_about_a_turn_that_holds_no_error_is_no_question() -> None:
-    assert collect(annotate("ann", turn=2)).codes == {}
-    assert isinstance(next(question_posteriors(collect(annotate("ann", turn=1)))), QuestionPosterior)
+    assert collect(answer("ann", turn=2)).codes == {}
+    assert isinstance(next(question_posteriors(collect(answer("ann", turn=1)))), QuestionPosterior)
 
 
 def test_where_two_people_disagree_the_model_decides_as_far_as_it_is_good() -> None:
@@ -168,9 +161,9 @@ def test_gold_takes_part_in_the_fit() -> None:
         for number, there in enumerate(truth)
         for who in ("ann", "ben", "cem", "dot")
     ]
-    collected = collect_answers(answers, untold, frozenset())
+    result = collect_answers(answers, untold, frozenset())
     gold = {(f"d{n}", 1, "C1"): bool(truth[n]) for n in range(100)}
-    without, with_gold = list(question_posteriors(collected)), list(question_posteriors(collected, gold=gold))
+    without, with_gold = list(question_posteriors(result)), list(question_posteriors(result, gold=gold))
     one_yes = [place for place, one in enumerate(without) if place >= 100 and one.n_yes == 1]
     assert len(one_yes) > 10
     assert max(without[place].probability for place in one_yes) < 0.5
@@ -205,8 +198,8 @@ def test_a_task_is_as_sure_as_its_least_sure_question() -> None:
     rows = [of(f"d{n}", who, codes=both) for n in range(40) for who in ("ann", "ben")]
     for name, findings in (("x", [finding("C1", 3)]), ("y", [finding("P1", 1)]), ("z", [])):
         rows += [of(name, "ann", *findings, codes=both), of(name, "ben", codes=both)]
-    collected = collect_answers(rows, lambda _: DialogueContext((1, 3), None), frozenset({"P1"}))
-    statuses = task_statuses(list(question_posteriors(collected)), 0.95)
+    result = collect_answers(rows, lambda _: DialogueContext((1, 3), None), frozenset({"P1"}))
+    statuses = task_statuses(list(question_posteriors(result)), 0.95)
     sure = {key: one.confidence for key, one in statuses.items()}
     assert sure["x", None] == sure["x", 3] < 0.95 < sure["x", 1]
     assert sure["y", None] == sure["y", 1] < 0.95 < sure["y", 3]

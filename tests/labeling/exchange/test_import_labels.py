@@ -94,13 +94,13 @@ def test_label_studio_as_it_exports(tmp_path: Path) -> None:
             by(6, draft=True, id=14),
         )
     ]
-    imported, rejects, reader = read_labels(tmp_path / "export.json", json.dumps(tasks))
+    labels, rejects, reader = read_labels(tmp_path / "export.json", json.dumps(tasks))
     assert rejects == []
-    assert [spans(a) for a in imported] == [ARRIVED, []]
-    assert [(a.id, a.labeler, a.seconds, a.codes, a.seen_verdict) for a in imported] == [
+    assert [spans(a) for a in labels] == [ARRIVED, []]
+    assert [(a.id, a.labeler, a.seconds, a.codes, a.seen_verdict) for a in labels] == [
         ("label-studio:1/11", "3", 12.5, ("I1", "L1"), False), ("label-studio:1/12", "4", 12.5, ("I1", "L1"), False)
     ]  # fmt: skip
-    assert imported[0].findings[0].reason == "tracking says\nin transit"
+    assert labels[0].findings[0].reason == "tracking says\nin transit"
     assert reader.left_out == {"skipped": 1, "not submitted": 1, "choices not read": 1}
 
 
@@ -120,9 +120,9 @@ def test_label_studio_as_it_exports(tmp_path: Path) -> None:
 def test_label_studio_offsets_are_utf16_within_a_paragraph(
     tmp_path: Path, results: list[Any], expected: Any
 ) -> None:
-    imported, rejects, _ = read_labels(tmp_path / "export.json", json.dumps([studio(by(3, *results))]))
+    labels, rejects, _ = read_labels(tmp_path / "export.json", json.dumps([studio(by(3, *results))]))
     assert rejects == []
-    assert spans(imported[0]) == expected
+    assert spans(labels[0]) == expected
 
 
 @pytest.mark.parametrize(
@@ -132,21 +132,19 @@ def test_label_studio_offsets_are_utf16_within_a_paragraph(
 )  # fmt: skip
 def test_a_bad_region_costs_its_own_answer_only(tmp_path: Path, result: dict[str, Any]) -> None:
     tasks = [studio(by(3, result), by(4, region("1", 3, "1", 20), id=12))]
-    imported, rejects, _ = read_labels(tmp_path / "export.json", json.dumps(tasks))
-    assert [spans(a) for a in imported] == [ARRIVED]
+    labels, rejects, _ = read_labels(tmp_path / "export.json", json.dumps(tasks))
+    assert [spans(a) for a in labels] == [ARRIVED]
     assert len(rejects) == 1
     assert rejects[0].code in ("E_LABEL", "E_TYPE")
     assert rejects[0].path.startswith("annotations[0]")
 
 
 def test_predictions_mean_that_the_labeler_saw_a_verdict(tmp_path: Path) -> None:
-    imported, _, _ = read_labels(
-        tmp_path / "a.json", json.dumps([studio(by(3), predictions=[{"result": []}])])
-    )
-    assert imported[0].seen_verdict
+    labels, _, _ = read_labels(tmp_path / "a.json", json.dumps([studio(by(3), predictions=[{"result": []}])]))
+    assert labels[0].seen_verdict
     accepted = {**region("1", 3, "1", 20), "origin": "prediction-changed"}
-    imported, _, _ = read_labels(tmp_path / "b.json", json.dumps([studio(by(3, accepted))]))
-    assert imported[0].seen_verdict
+    labels, _, _ = read_labels(tmp_path / "b.json", json.dumps([studio(by(3, accepted))]))
+    assert labels[0].seen_verdict
 
 
 def test_a_task_of_another_text_is_refused(tmp_path: Path) -> None:
@@ -159,9 +157,9 @@ def test_a_task_of_another_text_is_refused(tmp_path: Path) -> None:
 def test_line_ends_that_a_tool_changed_move_offsets_back(tmp_path: Path) -> None:
     place = {"dialogue_id": "d1", "turn": 3, "Comments": []}
     row = {"text": "😀 Sorry\nteh parcel", "label": [[8, 11, "L1"]], **place}
-    (imported,), rejects, _ = read_labels(tmp_path / "leo.jsonl", json.dumps(row))
+    (labels,), rejects, _ = read_labels(tmp_path / "leo.jsonl", json.dumps(row))
     assert rejects == []
-    assert spans(imported) == [("L1", 3, 9, 12, "teh")]
+    assert spans(labels) == [("L1", 3, 9, 12, "teh")]
 
 
 def test_toloka_as_it_exports(tmp_path: Path) -> None:
@@ -173,8 +171,8 @@ def test_toloka_as_it_exports(tmp_path: Path) -> None:
         "d1\tIt arrived yesterday.\twrong_fact\t\t\ta-79\tw-7\tREJECTED",
         'd1\t"He said ""it arrived"""\twrong_fact\t\t\ta-80\tw-8\tAPPROVED',
     ]
-    imported, rejects, reader = read_labels(tmp_path / "pool.tsv", "\n".join([head, *rows]))
-    assert [(a.labeler, spans(a), a.codes) for a in imported] == [
+    labels, rejects, reader = read_labels(tmp_path / "pool.tsv", "\n".join([head, *rows]))
+    assert [(a.labeler, spans(a), a.codes) for a in labels] == [
         ("w-5", [("I1", 1, 0, 21, "It arrived yesterday.")], ("I1", "L1")), ("w-6", [], ("I1", "L1")),
     ]  # fmt: skip
     assert [(r.line, r.code, r.path) for r in rejects] == [(6, "E_LABEL", "text")]
@@ -189,23 +187,23 @@ def test_prodigy_as_it_exports(tmp_path: Path) -> None:
     others = [row | {"answer": "reject"}, row | {"answer": "ignore"}, {**row}]
     del others[2]["answer"]
     content = "\n".join(map(json.dumps, [row, binary, choice, *others]))
-    imported, rejects, reader = read_labels(tmp_path / "p.jsonl", content)
+    labels, rejects, reader = read_labels(tmp_path / "p.jsonl", content)
     assert rejects == []
-    assert [(a.labeler, a.codes, [s[0] for s in spans(a)]) for a in imported] == [
+    assert [(a.labeler, a.codes, [s[0] for s in spans(a)]) for a in labels] == [
         ("errs-leo", ("I1", "L1"), ["I1"]), ("errs-leo", ("I1",), []), ("errs-leo", ("L1", "C1"), ["C1"])
     ]  # fmt: skip
-    assert spans(imported[0]) == ARRIVED
-    assert imported[0].at is not None
-    assert imported[0].at.isoformat() == "2026-03-02T09:14:05+00:00"
+    assert spans(labels[0]) == ARRIVED
+    assert labels[0].at is not None
+    assert labels[0].at.isoformat() == "2026-03-02T09:14:05+00:00"
     assert reader.left_out == {"rejected": 1, "ignored": 1, "unanswered": 1}
 
 
 def test_doccano_as_it_exports(tmp_path: Path) -> None:
     base = {"id": 7, "text": "It arrived yesterday.", "dialogue_id": "d1", "Comments": []}
     rows = [base | {"label": [[3, 20, "wrong_fact"]]}, base | {"labeler": "b", "entities": [{"id": 1, "label": "wrong_fact", "start_offset": 3, "end_offset": 20}], "relations": []}, base | {"labeler": "c", "label": ["L1"]}]  # fmt: skip
-    imported, rejects, _ = read_labels(tmp_path / "leo.jsonl", "\n".join(map(json.dumps, rows)))
+    labels, rejects, _ = read_labels(tmp_path / "leo.jsonl", "\n".join(map(json.dumps, rows)))
     assert rejects == []
-    assert [(a.labeler, spans(a)) for a in imported] == [
+    assert [(a.labeler, spans(a)) for a in labels] == [
         ("leo", ARRIVED), ("b", ARRIVED), ("c", [("L1", 1, 0, 21, "It arrived yesterday.")])
     ]  # fmt: skip
 
@@ -214,22 +212,22 @@ def test_argilla_as_it_exports(tmp_path: Path) -> None:
     user, other = "6f1c0d0e-0000-4000-8000-000000000001", "6f1c0d0e-0000-4000-8000-000000000002"
     span = [{"start": 3, "end": 20, "label": "wrong_fact"}]
     nested = {"id": "d1#1", "fields": {"reply": "It arrived yesterday."}, "metadata": {"channel": "chat"}, "suggestions": {"err": {"value": span, "score": None, "agent": "v1"}}, "responses": {"err": [{"value": [], "user_id": user}, {"value": span, "user_id": other}]}, "vectors": {}}  # fmt: skip
-    imported, rejects, _ = read_labels(tmp_path / "a.json", json.dumps([nested]))
+    labels, rejects, _ = read_labels(tmp_path / "a.json", json.dumps([nested]))
     assert rejects == []
-    answers = [(a.labeler, spans(a), a.seen_verdict) for a in imported]
+    answers = [(a.labeler, spans(a), a.seen_verdict) for a in labels]
     assert answers == [(user, [], True), (other, ARRIVED, True)]
     for response in nested["responses"]["err"]:
         response["status"] = "draft" if response["user_id"] == user else "submitted"
     nested["responses"]["err"].append({"value": span, "user_id": "u3", "status": "discarded"})
-    imported, rejects, reader = read_labels(tmp_path / "n.json", json.dumps([nested]))
-    assert [(a.labeler, spans(a)) for a in imported] == [(other, ARRIVED)]
+    labels, rejects, reader = read_labels(tmp_path / "n.json", json.dumps([nested]))
+    assert [(a.labeler, spans(a)) for a in labels] == [(other, ARRIVED)]
     assert (rejects, reader.left_out) == ([], {"not submitted": 2})
 
 
 def test_no_label_in_a_crowd_table_is_no_answer(tmp_path: Path) -> None:
     rows = ["task,worker,label", "d1/1/I1,a,YES ", "d1/1/I1,b,nan", "d1/1/I1,c,NA", "d1/1/I1,d,"]
-    imported, rejects, reader = read_labels(tmp_path / "t.csv", "\n".join(rows))
-    assert [(a.labeler, len(a.findings)) for a in imported] == [("a", 1)]
+    labels, rejects, reader = read_labels(tmp_path / "t.csv", "\n".join(rows))
+    assert [(a.labeler, len(a.findings)) for a in labels] == [("a", 1)]
     excel = "\ufefftask;worker;label;seconds\r\nd1/1/I1;a;Yes;12,5\r\n"
     assert [(a.labeler, a.seconds) for a in read_labels(tmp_path / "e.csv", excel)[0]] == [("a", 12.5)]
     assert (rejects, reader.left_out) == ([], {"unanswered": 3})
@@ -237,10 +235,10 @@ def test_no_label_in_a_crowd_table_is_no_answer(tmp_path: Path) -> None:
 
 def test_row_43_unknown_dialogue_code_labeler_and_a_second_label(tmp_path: Path) -> None:
     rows = ["task,worker,label", "d1/1/I1,a,yes", "d9/1/I1,a,yes", "d1/1/Z9,a,yes", "d1/1/L1,zed,no", "d1/1/I1,a,no", "d1/1/I1,a,yes", "d1/0/I1,a,no", "d1/1/L1,a,perhaps", "d1/1/L1,a,no"]  # fmt: skip
-    imported, rejects, reader = read_labels(
+    labels, rejects, reader = read_labels(
         tmp_path / "c.csv", "\r\n".join(rows), context(labelers=frozenset({"a"}))
     )
-    assert [(a.codes, bool(a.findings)) for a in imported] == [(("I1",), True), (("L1",), False)]
+    assert [(a.codes, bool(a.findings)) for a in labels] == [(("I1",), True), (("L1",), False)]
     assert [(r.line, r.path) for r in rejects] == [(3, "task"), (4, "task"), (5, "worker"), (6, "labeler"), (8, "task"), (9, "label")]  # fmt: skip
     assert {r.code for r in rejects} == {"E_LABEL"}
     assert reader.counts.duplicates == 1
@@ -248,8 +246,8 @@ def test_row_43_unknown_dialogue_code_labeler_and_a_second_label(tmp_path: Path)
 
 def test_what_was_asked_must_be_known(tmp_path: Path) -> None:
     row = {"text": "It arrived yesterday.", "label": [], "dialogue_id": "d1", "Comments": []}
-    imported, (reject,), _ = read_labels(tmp_path / "leo.jsonl", json.dumps(row), context(requested=()))
-    assert imported == []
+    labels, (reject,), _ = read_labels(tmp_path / "leo.jsonl", json.dumps(row), context(requested=()))
+    assert labels == []
     assert reject.expected == "the codes that were asked; --codes names them"
 
 

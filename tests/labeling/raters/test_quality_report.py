@@ -43,16 +43,11 @@ def finding(code: str, turn: int) -> Finding:
     )
 
 
-def annotate(name: str, who: str, yes: bool, turn: int = 1, code: str = SINGLE, **more: Any) -> Annotation:
-    findings = (finding(code, turn),) if yes else ()
+def answer(name: str, who: str, yes: bool, turn: int = 1, code: str = SINGLE, **more: Any) -> Annotation:
+    spans = (finding(code, turn),) if yes else ()
     more = {"kind": "crowd", "turn": turn, **more}
     return Annotation(
-        id=f"{name}-{who}-{code}-{more}",
-        dialogue_id=name,
-        labeler=who,
-        codes=(code,),
-        findings=findings,
-        **more,
+        id=f"{name}-{who}-{code}-{more}", dialogue_id=name, labeler=who, codes=(code,), findings=spans, **more
     )
 
 
@@ -68,7 +63,7 @@ def crowd(n: int = 200, seed: int = 0) -> tuple[list[Annotation], dict[tuple[str
             yes = truth if random.random() < skill else not truth
             yes = yes and not (who == "lenient" and random.random() < 0.5)
             seconds = float(random.lognormal(3 if who != SPITEFUL else 2.5, 0.3))
-            answers.append(annotate(f"d{place}", who, yes, seconds=seconds, seen_verdict=who == "b"))
+            answers.append(answer(f"d{place}", who, yes, seconds=seconds, seen_verdict=who == "b"))
     return answers, gold
 
 
@@ -102,24 +97,24 @@ def test_figures_of_a_crowd_are_those_that_were_made() -> None:
 
 def test_bias_is_against_the_others_on_the_same_questions() -> None:
     """By hand: a says yes to all of eight, b and c to the first four: 0 there, 1 in the rest."""
-    answers = [annotate(f"d{n}", who, who == "a" or n < 4) for n in range(8) for who in "abc"]
-    answers += [annotate(f"d{n}", "b", True) for n in range(100, 120)]  # alone there: no others, no bias
+    answers = [answer(f"d{n}", who, who == "a" or n < 4) for n in range(8) for who in "abc"]
+    answers += [answer(f"d{n}", "b", True) for n in range(100, 120)]  # alone there: no others, no bias
     people = by_name(quality_figures(answers, DIALOGUES, {}))
     assert people["a"]["codes"][SINGLE]["bias"]["n"] == 8
     assert people["b"]["overall"]["bias"]["n"] == 8
     half = 2.364624 * (8 / 28) ** 0.5 / 8**0.5  # wider than a half of the scale: not told
     assert 2 * half > 0.5
     assert people["a"]["codes"][SINGLE]["bias"]["value"] is None
-    more = [annotate(f"d{n}", who, who == "a" or n < 40) for n in range(80) for who in "abc"]
+    more = [answer(f"d{n}", who, who == "a" or n < 40) for n in range(80) for who in "abc"]
     people = by_name(quality_figures(more, DIALOGUES, {}))
     assert people["a"]["overall"]["bias"]["value"] == pytest.approx(0.5)
     assert people["b"]["overall"]["bias"]["value"] == pytest.approx(-0.25)
 
 
 def test_the_last_answer_counts_and_models_do_not() -> None:
-    answers = [annotate(f"d{n}", "a", True) for n in range(10)]
-    answers += [annotate(f"d{n}", "a", False, seconds=9.0) for n in range(10)]
-    answers += [annotate(f"d{n}", "m", True, kind="model") for n in range(10)]
+    answers = [answer(f"d{n}", "a", True) for n in range(10)]
+    answers += [answer(f"d{n}", "a", False, seconds=9.0) for n in range(10)]
+    answers += [answer(f"d{n}", "m", True, kind="model") for n in range(10)]
     report = quality_figures(answers, DIALOGUES, {(f"d{n}", 1, SINGLE): False for n in range(10)})
     (each,) = report["labelers"]
     assert each["overall"]["yes"] == 0
@@ -130,7 +125,7 @@ def test_the_last_answer_counts_and_models_do_not() -> None:
 def test_a_code_of_the_dialogue_is_one_question_wherever_it_was_found() -> None:
     """Found at turns 1 and 2 of the same dialogue: the same yes; gold at any turn speaks of it."""
     answers = [
-        annotate(f"d{n}", who, True, turn=turn, code=WHOLE).model_copy(update={"turn": None})
+        answer(f"d{n}", who, True, turn=turn, code=WHOLE).model_copy(update={"turn": None})
         for n in range(12)
         for who, turn in (("a", 1), ("b", 2))
     ]
@@ -145,7 +140,7 @@ def test_a_stream_is_enough_and_flags_come_with_it() -> None:
     def stream() -> Iterator[Annotation]:
         answers, _ = crowd(300)
         yield from answers
-        yield from (annotate(f"d{n}", "mute", False, seconds=0.2) for n in range(300))
+        yield from (answer(f"d{n}", "mute", False, seconds=0.2) for n in range(300))
 
     report = quality_figures(stream(), DIALOGUES, {})
     mute = by_name(report)["mute"]

@@ -39,12 +39,12 @@ def answer(
 
 
 def answer_all(
-    store: Store, actor: str, with_finding: Collection[str] = (), project: str = "p", n: int = 99, **more: Any
+    store: Store, actor: str, marked: Collection[str] = (), project: str = "p", n: int = 99, **more: Any
 ) -> list[str]:
-    """The actor's answers to the next `n` tasks, a C1 in the dialogues `found`; these dialogues in order."""
+    """The actor's answers to the next `n` tasks, a C1 in the dialogues `marked`; these dialogues in order."""
     answered: list[str] = []
     while len(answered) < n and (lease := leases.claim(store, actor, project)):
-        findings = [make.finding()] if lease.dialogue in with_finding else []
+        findings = [make.finding()] if lease.dialogue in marked else []
         key = f"{actor} {project} {lease.task}"
         annotations.submit(store, actor, lease.task, lease.token, key, findings, **more)
         answered.append(lease.dialogue)

@@ -76,12 +76,9 @@ def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store:
     assert [turn.text for turn in seen.dialogue.turns] == ["Hi, I am [NAME_1], my mail is [EMAIL_1].", MASKED]
     assert not [each for each in SECRETS if each in seen.model_dump_json().lower()]
     assert seen.verdict is not None
-    (masked_finding,) = seen.verdict.findings
-    assert (masked_finding.start, masked_finding.end, masked_finding.quote) == (35, 44, "[EMAIL_1]")
-    assert (masked_finding.reason, masked_finding.rewrite) == (
-        "So [NAME_1] has [EMAIL_1]",
-        "Hi, I am [NAME_1].",
-    )
+    (masked,) = seen.verdict.findings
+    assert (masked.start, masked.end, masked.quote) == (35, 44, "[EMAIL_1]")
+    assert (masked.reason, masked.rewrite) == ("So [NAME_1] has [EMAIL_1]", "Hi, I am [NAME_1].")
     other = claim(store, "rob", "p")
     assert task_view.view_task(store, "rob", other.task).dialogue.turns == TURNS
     assert task_view.view_task(store, "ria", lease.task).verdict == dialogues.read(store, "ria", "d1")[1]

@@ -65,12 +65,10 @@ def log(path: Path, n: int, extra: str = "") -> str:
 def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialint.labeling.exchange.store_transfer.MAX_PER_CALL", 10)
     path = log(tmp_path / "log.jsonl", 22, '{"id": "bad"}\n')
-    reported: list[int] = []
+    shares: list[int] = []
     with open_rejects(tmp_path / "folder" / "bad.jsonl") as bad:
-        first = import_logs(
-            store, "lea", [path], ReadConfig(), lambda done, share: reported.append(done), bad
-        )
-    assert (first.new, first.existing, bad.codes.total(), reported) == (22, 0, 1, [10, 20, 22])
+        first = import_logs(store, "lea", [path], ReadConfig(), lambda done, share: shares.append(done), bad)
+    assert (first.new, first.existing, bad.codes.total(), shares) == (22, 0, 1, [10, 20, 22])
     (row,) = map(json.loads, (tmp_path / "folder" / "bad.jsonl").read_text().splitlines())
     assert (row["line"], row["path"], row["code"]) == (23, bad.first[0].path, bad.first[0].code)
     again = import_logs(store, "lea", [path], ReadConfig(), SILENT)
