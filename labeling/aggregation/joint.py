@@ -276,14 +276,7 @@ def fit_joint(
             break
         workers, logs = update_workers(workers, table, counts)
         counts, likelihood, change = table.expectation(logs, base, responsibilities)
-    return JointFit(
-        workers,
-        table,
-        base,
-        normalise(responsibilities),
-        counts,
-        likelihood,
-    )
+    return JointFit(workers, table, base, normalise(responsibilities), counts, likelihood)
 
 
 MIN_GOLD_GAIN = 2.0

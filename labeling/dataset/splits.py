@@ -21,13 +21,7 @@ from typing import Literal
 
 from dialint.detector.artifacts import atomic_file, make_output_folder
 from dialint.detector.errors import ConfigError
-from dialint.detector.near_duplicates import (
-    RELATED,
-    Shingles,
-    group_names,
-    linking_pairs,
-    shingles,
-)
+from dialint.detector.near_duplicates import RELATED, Shingles, group_names, linking_pairs, shingles
 from dialint.detector.records import Dialogue
 
 KEY_VARIABLE = "DIALINT_SPLIT_KEY"

@@ -19,13 +19,7 @@ from typing import Annotated, Any, BinaryIO
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import (
-    atomic_file,
-    file_entry,
-    making_files,
-    package_versions,
-    write_manifest,
-)
+from dialint.detector.artifacts import atomic_file, file_entry, making_files, package_versions, write_manifest
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.outcomes import Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs

@@ -203,9 +203,7 @@ def find_anomalies(
     workers = parts[0].answers.workers
     competence = estimate_competence(parts)
     response_times = measure_response_times(
-        timed if timed is not None else _join_answers([part.answers for part in parts]),
-        sizes,
-        to_read,
+        timed if timed is not None else _join_answers([part.answers for part in parts]), sizes, to_read
     )
     # groups that agree more than either form of the fit explains
     heterogeneous, homogeneous = (compare_pairs(both[form] for both in fits.values()) for form in (0, 1))
@@ -218,11 +216,7 @@ def find_anomalies(
         for flag in _flag_no_knowledge(workers, competence)
         if flag.kind == "one answer" or school_workers.isdisjoint(flag.workers)
     ]
-    flags = [
-        *no_knowledge,
-        *_flag_fast(workers, response_times),
-        *_flag_groups(workers, groups),
-    ]
+    flags = [*no_knowledge, *_flag_fast(workers, response_times), *_flag_groups(workers, groups)]
     return CrowdAnomalies(workers, best, competence, response_times, groups, tuple(flags))
 
 

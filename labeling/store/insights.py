@@ -156,11 +156,7 @@ def read_extent(transaction: Transaction, actor: str, agent: str | None = None) 
 
 @read_operation()
 def read_totals(
-    transaction: Transaction,
-    actor: str,
-    since_ms: int,
-    until_ms: int,
-    **filters: Unpack[Filters],
+    transaction: Transaction, actor: str, since_ms: int, until_ms: int, **filters: Unpack[Filters]
 ) -> Totals:
     """The counts of ``[since_ms, until_ms)``.
 
@@ -222,10 +218,7 @@ def whole_days(columns: Any, since_ms: int, until_ms: int) -> list[ColumnElement
 
 def span_conditions(columns: Any, since_ms: int, until_ms: int) -> list[ColumnElement[bool]]:
     """Conditions on the times in ``[since_ms, until_ms)``, by the number."""
-    return [
-        columns.number >= first_number(max(0, since_ms)),
-        columns.number < first_number(max(0, until_ms)),
-    ]
+    return [columns.number >= first_number(max(0, since_ms)), columns.number < first_number(max(0, until_ms))]
 
 
 def name_conditions(columns: Any, filters: Filters) -> list[ColumnElement[bool]]:
@@ -245,12 +238,7 @@ def score_reviewed(row: Any, taxonomy: Taxonomy) -> float | None:
 
 @read_operation()
 def read_scores(
-    transaction: Transaction,
-    actor: str,
-    by: By,
-    since_ms: int,
-    until_ms: int,
-    **filters: Unpack[Filters],
+    transaction: Transaction, actor: str, by: By, since_ms: int, until_ms: int, **filters: Unpack[Filters]
 ) -> dict[str, list[ScoredDialogues]]:
     """The dialogues in ``[since_ms, until_ms)`` that have a quality or a reviewed score, by agent, team, or
     number of the week from that of the day of `since_ms`, "0"; the total has the key "". See

@@ -13,15 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from sqlalchemy import BindParameter, Row, Select, bindparam, exists, false, func, insert, or_, select, update
 
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.schema import (
-    RETURNED,
-    dialogues,
-    gold,
-    leases,
-    pairs,
-    tasks,
-    verdicts,
-)
+from dialint.labeling.store.database.schema import RETURNED, dialogues, gold, leases, pairs, tasks, verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction, read_pages
 from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256
 from dialint.labeling.store.permissions import read_operation, require_permission, write_operation

@@ -19,9 +19,7 @@ from dialint.app.cli import main
 from dialint.detector.errors import ConfigError
 from dialint.labeling.dataset.examples import DatasetConfig
 
-APART = {
-    "dialint.app.commands.label": "makes a project of it, which refuses",
-}
+APART = {"dialint.app.commands.label": "makes a project of it, which refuses"}
 
 
 def options() -> Iterator[tuple[type, str]]:
@@ -90,10 +88,7 @@ def test_no_option_takes_nan() -> None:
     ],
 )
 def test_an_option_out_of_range_is_one_line_and_exit_code_2(
-    options: str,
-    expected: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    options: str, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["dialint", *options.split()])
     with pytest.raises(SystemExit) as stopped:

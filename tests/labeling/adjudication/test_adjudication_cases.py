@@ -8,10 +8,7 @@ from answering import answer_all, claim, make_project
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.adjudication.cases import (
-    AdjudicateConfig,
-    adjudicate,
-)
+from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.question_posteriors import StoreLabelsConfig, aggregate_store, select_surest
 from dialint.labeling.store import annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store

@@ -144,10 +144,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 
 @given(
     st.dictionaries(
-        st.tuples(NAMES, NAMES),
-        st.sampled_from(["x", "ÿ", "=1", "a,b", '"']),
-        min_size=1,
-        max_size=12,
+        st.tuples(NAMES, NAMES), st.sampled_from(["x", "ÿ", "=1", "a,b", '"']), min_size=1, max_size=12
     )
 )
 @settings(max_examples=50)

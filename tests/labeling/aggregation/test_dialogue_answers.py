@@ -17,10 +17,7 @@ from dialint.labeling.aggregation.dialogue_answers import (
     Item,
     collect_answers,
 )
-from dialint.labeling.aggregation.question_posteriors import (
-    QuestionPosterior,
-    question_posteriors,
-)
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, question_posteriors
 from dialint.labeling.annotation import Annotation
 
 TURNS = ("customer", "agent", "customer", "agent")

@@ -28,13 +28,7 @@ from dialint.labeling.aggregation.joint_items import (
     jury_probabilities,
     jury_votes,
 )
-from dialint.labeling.aggregation.methods import (
-    aggregate_answers,
-    dawid_skene,
-    glad,
-    majority,
-    one_coin,
-)
+from dialint.labeling.aggregation.methods import aggregate_answers, dawid_skene, glad, majority, one_coin
 from dialint.labeling.aggregation.posterior import Posterior
 
 

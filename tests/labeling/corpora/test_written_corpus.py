@@ -86,10 +86,7 @@ def test_no_mail_address_or_card_number_can_be_anybodys(sets: Sets) -> None:
             text = "\n".join(turn.text for turn in example.dialogue.turns)
             domains = re.findall(r"[\w.+-]@([\w.-]+\w)", text)
             reserved = re.compile(r".*\bexample(?:\.(?:com|org|net|\w{2}))?|[^.]*")
-            assert all(reserved.fullmatch(domain) for domain in domains), (
-                example.dialogue.id,
-                domains,
-            )
+            assert all(reserved.fullmatch(domain) for domain in domains), (example.dialogue.id, domains)
             numbers = (re.sub(r"\D", "", run) for run in re.findall(r"\b(?:\d[ -]?){15,16}\b", text))
             valid = [digits for digits in numbers if luhn.is_valid(digits) and len(set(digits)) > 2]
             assert not valid, (example.dialogue.id, valid)

@@ -6,12 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from answer_tables import (
-    AnomalousCrowd,
-    AnomalousCrowdPlan,
-    from_rows,
-    simulate_anomalous_crowd,
-)
+from answer_tables import AnomalousCrowd, AnomalousCrowdPlan, from_rows, simulate_anomalous_crowd
 
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.raters import collusion

@@ -7,13 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dialint.labeling.raters.estimates import (
-    Figure,
-    Speed,
-    mean_difference,
-    proportion,
-    quartiles,
-)
+from dialint.labeling.raters.estimates import Figure, Speed, mean_difference, proportion, quartiles
 
 
 def test_too_few_answers_give_no_figure() -> None:

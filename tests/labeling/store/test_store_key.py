@@ -20,14 +20,7 @@ from dialint.app.store_session import StoreConfig
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database import changes, verify
-from dialint.labeling.store.database.audit import (
-    FILE_VARIABLE,
-    SUFFIX,
-    VARIABLE,
-    Key,
-    new_key,
-    write_key,
-)
+from dialint.labeling.store.database.audit import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.schema import VERSION

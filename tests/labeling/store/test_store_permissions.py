@@ -12,17 +12,7 @@ from typing import Any, get_args
 import make
 import pytest
 from answering import answer
-from permission_rows import (
-    ACTORS,
-    AGENTS,
-    CLOSED,
-    GOLD,
-    MINE,
-    RIGHTS,
-    ROWS,
-    THEIRS,
-    fill_console,
-)
+from permission_rows import ACTORS, AGENTS, CLOSED, GOLD, MINE, RIGHTS, ROWS, THEIRS, fill_console
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Label

@@ -17,13 +17,7 @@ from dialint.labeling.store.database.derived import DAY_MS
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.history import read_history
-from dialint.labeling.store.insights import (
-    Totals,
-    list_scores,
-    read_groups,
-    read_scores,
-    read_totals,
-)
+from dialint.labeling.store.insights import Totals, list_scores, read_groups, read_scores, read_totals
 from dialint.labeling.store.records import Account, NewTask, NotAllowed, Project
 from dialint.labeling.store.search import Search, search
 
