@@ -8,7 +8,7 @@ expert who works on a case sees everything: verdict, every answer, every label.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -117,25 +117,18 @@ def make_cases(
     turns: dict[tuple[str, int], list[QuestionPosterior]] = {}
     for question in chosen:
         turns.setdefault((question.dialogue, question.turn), []).append(question)
-    return [
-        NewTask(
-            dialogue=dialogue,
-            turn=turn,
-            priority=sum(
-                (1.0 - question.confidence) * weights.of(taxonomy.codes[question.code].severity)
-                for question in questions
-            ),
-            why=f"open: {_summary(questions)}",
+    tasks = []
+    for (dialogue, turn), questions in turns.items():
+        least_sure = sorted(questions, key=lambda question: (question.confidence, question.code))
+        why = "open: " + "; ".join(
+            f"{question.code} {question.probability:.2f}, {question.n_yes} of {question.n_labelers}"
+            for question in least_sure[:MAX_LISTED]
         )
-        for (dialogue, turn), questions in turns.items()
-    ]
-
-
-def _summary(questions: Collection[QuestionPosterior]) -> str:
-    least_sure = sorted(questions, key=lambda question: (question.confidence, question.code))
-    listed = "; ".join(
-        f"{question.code} {question.probability:.2f}, {question.n_yes} of {question.n_labelers}"
-        for question in least_sure[:MAX_LISTED]
-    )
-    more = len(questions) - MAX_LISTED
-    return f"{listed} and {more} more" if more > 0 else listed
+        if len(questions) > MAX_LISTED:
+            why += f" and {len(questions) - MAX_LISTED} more"
+        priority = sum(
+            (1.0 - question.confidence) * weights.of(taxonomy.codes[question.code].severity)
+            for question in questions
+        )
+        tasks.append(NewTask(dialogue=dialogue, turn=turn, priority=priority, why=why))
+    return tasks

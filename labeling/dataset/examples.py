@@ -185,7 +185,15 @@ class DatasetBuilder:
 
     def __post_init__(self) -> None:
         self.taxonomy = load_taxonomy(self.config.taxonomy)
-        self.codes = _select_codes(self.config, self.taxonomy, self.annotations)
+        annotations = chain.from_iterable(self.annotations.values())
+        codes = {code for annotation in annotations for code in annotation.codes}
+        if self.config.codes:
+            codes = {*self.taxonomy.select_codes(self.config.codes)}
+        if unknown := codes - self.taxonomy.codes.keys():
+            raise InputRefused(
+                "E_ANNOTATION", f"code {min(unknown)[:20]!r} is not in taxonomy {self.taxonomy.version}"
+            )
+        self.codes = tuple(code for code in self.taxonomy.codes if code in codes)
         self.dialogue_codes = dialogue_codes(self.taxonomy)
         self.left_out["with labels, not annotated"] = len(self.labels.keys() - self.annotations.keys())
         outside = (label.code not in self.codes for labels in self.labels.values() for label in labels)
@@ -317,21 +325,6 @@ def read_files(config: DatasetConfig) -> DatasetBuilder:
     paths += [*config.annotations, *filter(None, (config.labels, config.verdicts))]
     inputs = {"inputs": [file_entry(path) for path in paths]}
     return DatasetBuilder(config, dialogues(), annotations, labels, verdicts, inputs)
-
-
-def _select_codes(
-    config: DatasetConfig, taxonomy: Taxonomy, annotations: dict[str, list[Annotation]]
-) -> tuple[str, ...]:
-    """Codes of the dataset in the taxonomy's order."""
-    if config.codes:
-        codes = {*taxonomy.select_codes(config.codes)}
-    else:
-        codes = {code for rows in annotations.values() for annotation in rows for code in annotation.codes}
-    if unknown := codes - taxonomy.codes.keys():
-        raise InputRefused(
-            "E_ANNOTATION", f"code {min(unknown)[:20]!r} is not in taxonomy {taxonomy.version}"
-        )
-    return tuple(code for code in taxonomy.codes if code in codes)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import to_line
 from dialint.detector.progress import track
 from dialint.detector.records import Example
-from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.dataset.examples import (
     SPLITS,
     DatasetBuilder,
@@ -108,9 +107,14 @@ def _write_dataset(builder: DatasetBuilder, key: str) -> dict[str, Any]:
             )
         groups = grouper.groups()
         files = _write_files(config, key, groups, targets, spool)
+    entry = {**asdict(config), "taxonomy": builder.taxonomy.version}
+    del entry["key"], entry["key_file"]  # the manifest has nothing of the key, and names in place of paths
+    for name in ("out", "labels", "verdicts"):
+        entry[name] = entry[name] and Path(entry[name]).name
+    entry["annotations"] = [path.name for path in config.annotations]
     return {
         "kind": "labelled-examples",
-        "config": _config_entry(config, builder.taxonomy),
+        "config": entry,
         "codes": list(builder.codes),
         "versions": package_versions("dialint", "pyarrow", "pydantic"),
         **builder.inputs,
@@ -119,15 +123,6 @@ def _write_dataset(builder: DatasetBuilder, key: str) -> dict[str, Any]:
         "left_out": dict(sorted(builder.left_out.items())),
         "files": files,
     }
-
-
-def _config_entry(config: DatasetConfig, taxonomy: Taxonomy) -> dict[str, Any]:
-    """The manifest's `config`: nothing of the key, names in place of paths."""
-    entry = {**asdict(config), "taxonomy": taxonomy.version}
-    del entry["key"], entry["key_file"]
-    for name in ("out", "labels", "verdicts"):
-        entry[name] = entry[name] and Path(entry[name]).name
-    return {**entry, "annotations": [path.name for path in config.annotations]}
 
 
 EXAMPLE, PREFERENCES, LINEAGE = "example", "preferences", "lineage"

@@ -294,18 +294,14 @@ def _worker_figures(anomalies: CrowdAnomalies) -> list[dict[str, float | None]]:
 
 def flag_rows(report: Report) -> list[list[str]]:
     """The flags of a report as a table for the terminal, headings first."""
-    flags = [
-        [flag["kind"], ", ".join(flag["workers"]), str(flag["n"]), _certainty(flag), flag["why"]]
-        for flag in report["flags"]
-    ]
-    return [["flag", "workers", "n", "certainty", "why"], *flags]
-
-
-def _certainty(flag: Mapping[str, Any]) -> str:
-    """The probability or the p-value of a flag."""
-    if flag["probability"] is not None:
-        return f"probability {flag['probability']:.3f}"
-    return "p < 1e-15" if flag["p_value"] < 1e-15 else f"p {flag['p_value']:.1g}"
+    rows = [["flag", "workers", "n", "certainty", "why"]]
+    for flag in report["flags"]:
+        if flag["probability"] is not None:
+            certainty = f"probability {flag['probability']:.3f}"
+        else:
+            certainty = "p < 1e-15" if flag["p_value"] < 1e-15 else f"p {flag['p_value']:.1g}"
+        rows.append([flag["kind"], ", ".join(flag["workers"]), str(flag["n"]), certainty, flag["why"]])
+    return rows
 
 
 def measure(config: QualityConfig, stored: Callable[[], Sources] | None = None) -> Report:

@@ -85,7 +85,11 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
 def check_all(connection: Connection, key: Key, expect_head: Head | None = None) -> VerifiedCounts:
     """As `verify`, inside the caller's transaction."""
     if connection.dialect.name == "sqlite":
-        _check_pages(connection)
+        result = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
+        if result != "ok":
+            raise StoreDamaged("E_DAMAGED", "SQLite: {result}", result=result)
+        if violation := connection.execute(text("PRAGMA foreign_key_check")).first():
+            raise StoreDamaged("E_DAMAGED", "SQLite: a row of {table} points to nothing", table=violation[0])
     with Replay() as replay:
         head, schema = check_log(connection, key, replay, expect_head)
     n_annotations = connection.execute(select(func.count()).select_from(annotation_rows)).scalar_one()
@@ -122,14 +126,6 @@ def check_log(
     except sqlite3.Error as error:
         raise WorldError("E_STORE", "a temporary file of SQLite: {error}", error=str(error)) from error
     return head, schema
-
-
-def _check_pages(connection: Connection) -> None:
-    result = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
-    if result != "ok":
-        raise StoreDamaged("E_DAMAGED", "SQLite: {result}", result=result)
-    if violation := connection.execute(text("PRAGMA foreign_key_check")).first():
-        raise StoreDamaged("E_DAMAGED", "SQLite: a row of {table} points to nothing", table=violation[0])
 
 
 def check_schema(connection: Connection, written: dict[str, str]) -> None:
