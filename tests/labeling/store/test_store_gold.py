@@ -55,7 +55,7 @@ def states(store: Store, pool: Any = "control") -> dict[str, int]:
 
 def example(name: str, *codes: str, pair: str | None = None) -> Example:
     own = [Label(dialogue_id=name, turn=1, code=code, probability=1.0, method="inject:x") for code in codes]
-    return Example(dialogue=make.dialogue(name), own=tuple(own), split="train", pair=pair)
+    return Example(dialogue=make.dialogue(name), labels=tuple(own), split="train", pair=pair)
 
 
 def test_a_share_of_the_claims_is_control(store: Store, monkeypatch: Any) -> None:
