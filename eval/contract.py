@@ -54,7 +54,7 @@ from dialint.eval.run import check_writable, make_console
 PRECISION_GRID = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.0)
 """Thresholds of findings that are tried, the strictest first."""
 RECALL_GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-"""Thresholds from which an error is shown, the laxest first; at 1 what was reported is shown and no more."""
+"""Thresholds from which an error is shown, the laxest first; at 1 only what was reported is shown."""
 MIN_BIN = 50
 """Least number of judged findings of a bin of the reliability table."""
 MAX_DIFFERENCE = 0.05

@@ -90,7 +90,7 @@ class PretrainConfig:
     eval_steps: Annotated[int, Field(ge=1)] = 200
     """Steps between two evaluations on held-out dialogues."""
     read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
-    """How logs are read."""
+    """Options of reading logs."""
     running: RunOptions = field(default_factory=RunOptions)
 
     @property

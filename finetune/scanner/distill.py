@@ -93,9 +93,9 @@ class DistillConfig:
     head_learning_rate: Annotated[float, Field(gt=0)] = 2e-3
     """Peak rate of the heads."""
     read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
-    """How logs are read."""
+    """Options of reading logs."""
     running: RunOptions = field(default_factory=RunOptions)
-    """How it runs."""
+    """Options of the run."""
 
     def scan_config(self, base: Path) -> ScanConfig:
         """Returns the options of the student's training."""
