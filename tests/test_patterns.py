@@ -364,6 +364,8 @@ def worst(pattern: re.Pattern[Any], length: int = LENGTH) -> str | None:
         for _ in range(4):  # one slow moment of the machine is no proof
             short = min(cost(pattern, attack, length) for _ in range(2))
             long = min(cost(pattern, attack, length * 4) for _ in range(2))
+            if long == float("inf"):
+                return f"{attack!r}: over {4 * LIMIT_S} s for {length * 4} characters"
             if long / max(short, 1e-9) <= 8 and short <= MOST_PLAIN * plain_s(length):
                 break
         else:
@@ -399,8 +401,7 @@ OLD = {
 @pytest.mark.parametrize("name", OLD)
 @pytest.mark.usefixtures("timer")
 def test_the_patterns_of_old_are_caught(name: str) -> None:
-    # A text so long that what is quadratic costs dozens of times the plain pattern: no slow moment hides that.
-    assert worst(re.compile(OLD[name]), 8 * LENGTH) is not None
+    assert worst(re.compile(OLD[name])) is not None
 
 
 @pytest.mark.parametrize(
