@@ -86,7 +86,7 @@ def is_yes(answer: object) -> bool | None:
     return {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}.get(word)
 
 
-class Question(NamedTuple):
+class AnsweredQuestion(NamedTuple):
     """Is there an error `code` in `turn`? Yes if there are findings."""
 
     turn: int
@@ -105,7 +105,7 @@ def judged_turns(dialogue: Dialogue) -> tuple[int, ...]:
 
 def questions_in(
     annotation: Annotation, judged: tuple[int, ...], dialogue_codes: Collection[str]
-) -> Iterator[Question]:
+) -> Iterator[AnsweredQuestion]:
     """The questions that an annotation of a dialogue with these `judged` turns answers, in order of turns,
     then codes.
 
@@ -121,7 +121,7 @@ def questions_in(
         for code in annotation.codes:
             here = tuple(findings.get((turn, code), ()))
             if here or code not in dialogue_codes or (code not in marked and turn == turns[-1]):
-                yield Question(turn, code, here)
+                yield AnsweredQuestion(turn, code, here)
 
 
 def quoted_finding(

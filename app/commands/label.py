@@ -294,13 +294,13 @@ def ask(
 ) -> int:
     """Close tasks that are sure enough, and ask for one more answer where they are not."""
     from dialint.detector.taxonomy import load_taxonomy
-    from dialint.labeling.aggregation.adaptive_overlap import Decision, update_overlap
+    from dialint.labeling.aggregation.adaptive_overlap import NextStep, update_overlap
 
     with session.open() as (store, actor):
         summary = update_overlap(store, actor, config, load_taxonomy(taxonomy))
     print_line(
-        f"{summary[Decision.STOP]:,} tasks are sure, {summary[Decision.ASK]:,} ask for one answer more, "
-        f"{summary[Decision.GIVE_UP]:,} are for experts"
+        f"{summary[NextStep.STOP]:,} tasks are sure, {summary[NextStep.ASK]:,} ask for one answer more, "
+        f"{summary[NextStep.GIVE_UP]:,} are for experts"
     )
     return 0
 

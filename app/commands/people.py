@@ -133,21 +133,21 @@ def set_rules(*settings: str, session: Session = DEFAULT_SESSION) -> int:
 
     from dialint.detector.errors import ConfigError
     from dialint.labeling.store import rater_status
-    from dialint.labeling.store.rater_status import Rules
+    from dialint.labeling.store.rater_status import RaterRules
 
     if not settings:
         raise ConfigError("E_OPTION", "expected RULE=VALUE; `dialint label rules show` lists all rules")
     changes = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
-        if not equals or name not in Rules.model_fields or name in changes:
+        if not equals or name not in RaterRules.model_fields or name in changes:
             expected = "expected RULE=VALUE, each rule once; `dialint label rules show` lists all rules"
             raise ConfigError("E_OPTION", f"{setting[:80]!r}: {expected}")
-        changes[name] = Rules.model_fields[name].default if value == "default" else value
+        changes[name] = RaterRules.model_fields[name].default if value == "default" else value
     with session.open() as (store, actor):
         before = rater_status.get_rules(store, actor)
         try:
-            after = Rules.model_validate({**before.model_dump(), **changes}, strict=False)
+            after = RaterRules.model_validate({**before.model_dump(), **changes}, strict=False)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             where = "".join(f"{part}: " for part in first["loc"])
@@ -160,7 +160,7 @@ def set_rules(*settings: str, session: Session = DEFAULT_SESSION) -> int:
     return 0
 
 
-AGREEMENT, WATCH, QUALITY = reports.AgreementConfig(), reports.WatchConfig(), reports.QualityConfig()
+AGREEMENT, WATCH, QUALITY = reports.AgreementConfig(), reports.AnomalyConfig(), reports.QualityConfig()
 
 
 def agreement(
@@ -196,7 +196,7 @@ def agreement(
 
 def watch(
     *,
-    config: reports.WatchConfig = WATCH,
+    config: reports.AnomalyConfig = WATCH,
     project: str | None = None,
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,

@@ -37,7 +37,7 @@ GAIN = 0.01
 """Expected gain in right decisions from which an answer is requested: one in a hundred answers."""
 
 
-class Decision(StrEnum):
+class NextStep(StrEnum):
     """The next step of a task: it is certain, it needs one more answer, or an expert decides."""
 
     STOP = "stop"
@@ -66,16 +66,16 @@ class OverlapConfig:
 
     def decide(
         self, confidence: float, n_labelers: int, most: int, gains: Sequence[float] | Floats = ()
-    ) -> Decision:
+    ) -> NextStep:
         """Returns the next step of a task whose winner has this probability after so many answers of `most`;
         `gains` is a row of `expected_gains`; if it is empty, one more answer is requested."""
         if n_labelers >= self.minimum and confidence >= self.sure:
-            return Decision.STOP
+            return NextStep.STOP
         if n_labelers >= most:
-            return Decision.GIVE_UP
+            return NextStep.GIVE_UP
         left = min(most - n_labelers, len(gains))
         is_worthwhile = n_labelers < self.minimum or left == 0 or gains[left - 1] >= self.gain
-        return Decision.ASK if is_worthwhile else Decision.GIVE_UP
+        return NextStep.ASK if is_worthwhile else NextStep.GIVE_UP
 
 
 class TaskStatus(NamedTuple):
@@ -95,7 +95,7 @@ NO_ANSWERS = TaskStatus(0.0, (), False)
 """The status of a task without any valid answer (after a ban): one more is requested."""
 
 
-def update_overlap(store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy) -> Counter[Decision]:
+def update_overlap(store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy) -> Counter[NextStep]:
     """Set the number of wanted answers of every answered task; returns the number of each decision.
 
     Raises:
@@ -120,21 +120,21 @@ def decide(
     most: int,
     tasks: Iterable[TaskProgress],
     statuses: Mapping[tuple[str, int | None], TaskStatus],
-) -> Counter[Decision]:
+) -> Counter[NextStep]:
     """Set the number of wanted answers of each task, at most `most`; returns the number of each decision.
 
     A task that was answered, or whose wanted answers were changed, since `tasks` were read is left as it is:
     that change was made from newer answers.
     """
-    decisions: Counter[Decision] = Counter()
+    decisions: Counter[NextStep] = Counter()
     for task in tasks:
         status = statuses.get((task.dialogue, task.turn), NO_ANSWERS)
         decision = config.decide(status.confidence, task.answered, most, status.gains)
-        if decision is Decision.STOP and not status.independent:
-            decision = Decision.ASK if task.answered < most else Decision.GIVE_UP
+        if decision is NextStep.STOP and not status.independent:
+            decision = NextStep.ASK if task.answered < most else NextStep.GIVE_UP
         decisions[decision] += 1
-        wanted = task.answered + (decision is Decision.ASK)
-        if wanted != task.wanted and not (decision is Decision.ASK and task.leased):
+        wanted = task.answered + (decision is NextStep.ASK)
+        if wanted != task.wanted and not (decision is NextStep.ASK and task.leased):
             set_wanted_if_unchanged(store, actor, task, wanted)
     return decisions
 

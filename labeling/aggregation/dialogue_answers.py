@@ -30,7 +30,7 @@ def dialogue_codes(taxonomy: Taxonomy) -> frozenset[str]:
     return frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue")
 
 
-class Item(NamedTuple):
+class TaskItem(NamedTuple):
     """A task of a code's crowd table: is the error in this turn, or in the `WHOLE_DIALOGUE`?"""
 
     dialogue: str
@@ -73,8 +73,8 @@ class CodeAnswers:
     """All answers about one code: `votes` by item and person, the marked spans, none for a no; and the items
     that were answered with the verdict in view."""
 
-    votes: dict[Item, dict[str, tuple[Span, ...]]] = field(default_factory=dict)
-    verdict_seen: set[Item] = field(default_factory=set)
+    votes: dict[TaskItem, dict[str, tuple[Span, ...]]] = field(default_factory=dict)
+    verdict_seen: set[TaskItem] = field(default_factory=set)
 
     def table(self, workers: Mapping[str, int]) -> Answers:
         """The crowd table: tasks in the order of `votes`, labels no and yes."""
@@ -88,7 +88,7 @@ class CodeAnswers:
         names = tuple(item.name for item in self.votes)
         return Answers(task, worker, label, names, tuple(workers), ANSWERS)
 
-    def locate(self, item: Item, judged_turns: tuple[int, ...]) -> tuple[int, int | None, int | None]:
+    def locate(self, item: TaskItem, judged_turns: tuple[int, ...]) -> tuple[int, int | None, int | None]:
         """Returns the turn of an item, for a whole dialogue the one that most people marked, else the last;
         and start and end of the evidence on which most agree."""
         spans = [span for marked in self.votes.get(item, {}).values() for span in marked]
@@ -143,11 +143,11 @@ class CollectedAnswers:
         if dialogue not in self.contexts:
             self.contexts[dialogue] = load_context(dialogue)
         self.workers.setdefault(annotation.labeler, len(self.workers))
-        evidence: dict[tuple[str, Item], tuple[Span, ...]] = {}
+        evidence: dict[tuple[str, TaskItem], tuple[Span, ...]] = {}
         turns = self.contexts[dialogue].judged_turns
         for turn, code, findings in questions_in(annotation, turns, dialogue_codes):
             if turn in turns:
-                key = code, Item(dialogue, WHOLE_DIALOGUE if code in dialogue_codes else turn)
+                key = code, TaskItem(dialogue, WHOLE_DIALOGUE if code in dialogue_codes else turn)
                 spans = ((finding.turn, finding.start, finding.end) for finding in findings)
                 evidence[key] = (*evidence.get(key, ()), *spans)
         for (code, item), marked in evidence.items():

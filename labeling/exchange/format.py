@@ -34,7 +34,14 @@ from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import Taxonomy
 from dialint.detector.tool_use import call_lines
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
-from dialint.labeling.annotation import Annotation, Kind, Question, Rejection, judged_turns, questions_in
+from dialint.labeling.annotation import (
+    Annotation,
+    AnsweredQuestion,
+    Kind,
+    Rejection,
+    judged_turns,
+    questions_in,
+)
 from dialint.labeling.exchange.values import from_line_feeds, items, label_error, text, with_line_feeds
 
 
@@ -234,7 +241,7 @@ class ExportItem:
     model: tuple[Finding, ...] = ()
     release: str | None = None
 
-    def answers(self, annotation: Annotation) -> Iterator[Question]:
+    def answers(self, annotation: Annotation) -> Iterator[AnsweredQuestion]:
         """The questions that an annotation answers."""
         return questions_in(annotation, self.view.judged, self.dialogue_codes)
 

@@ -30,7 +30,7 @@ from uuid import UUID, uuid5
 
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import Finding
-from dialint.labeling.annotation import Annotation, Question
+from dialint.labeling.annotation import Annotation, AnsweredQuestion
 from dialint.labeling.exchange.format import (
     DialogueView,
     ExportItem,
@@ -122,7 +122,7 @@ def turn_parts(dialogues: Iterable[ExportItem]) -> Iterator[TurnPart]:
                 model = [each for each in item.model if each.turn == turn and each.code in codes]
                 yield TurnPart(item, turn, codes, model, item.release is not None)
         for annotation in item.annotations:
-            by_turn: dict[int, list[Question]] = {}
+            by_turn: dict[int, list[AnsweredQuestion]] = {}
             for question in item.answers(annotation):
                 by_turn.setdefault(question.turn, []).append(question)
             for turn, questions in by_turn.items():

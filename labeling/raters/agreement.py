@@ -249,7 +249,7 @@ def _test_labelers(answers: Answers, model_labels: Indices, epsilon: float) -> d
 
 
 @dataclass(frozen=True)
-class Decision:
+class ReplacementDecision:
     """Outcome of the test that a model may replace a labeler: it `won` against so many of the people who were
     `tested`, with a mean `advantage`, NaN without any."""
 
@@ -259,7 +259,7 @@ class Decision:
     advantage: float
 
 
-def decide_alternatives(alternatives: Mapping[str, Alternative]) -> dict[str, Decision]:
+def decide_alternatives(alternatives: Mapping[str, Alternative]) -> dict[str, ReplacementDecision]:
     """The decision on each code, at a false discovery rate of `LEVEL` over the people of all codes."""
     from scipy.stats import false_discovery_control
 
@@ -278,7 +278,7 @@ def decide_alternatives(alternatives: Mapping[str, Alternative]) -> dict[str, De
     for code, won in wins.items():
         advantages = [test.advantage for of, test in tests if of == code]
         passed = not alternatives[code].refused and 2 * sum(won) >= len(won)
-        decisions[code] = Decision(
+        decisions[code] = ReplacementDecision(
             "not enough data" if len(won) < MIN_LABELERS else "yes" if passed else "no",
             sum(won),
             len(won),

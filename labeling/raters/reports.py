@@ -93,7 +93,7 @@ class AgreementConfig:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class WatchConfig:
+class AnomalyConfig:
     """Sources of the anomaly flags."""
 
     annotations: Path | None = None
@@ -154,7 +154,7 @@ def make_report(
     return report
 
 
-def _read_table(config: AgreementConfig | WatchConfig) -> dict[str, Answers]:
+def _read_table(config: AgreementConfig | AnomalyConfig) -> dict[str, Answers]:
     if config.annotations is None:
         raise ConfigError("E_OPTION", "--annotations names no table")
     return read_answers(config.annotations, config.last_wins)
@@ -253,7 +253,7 @@ def _to_json(figures: Any) -> Any:
     return None if isinstance(figures, float) and math.isnan(figures) else figures
 
 
-def watch(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Report:
+def watch(config: AnomalyConfig, stored: Callable[[], Crowd] | None = None) -> Report:
     """Compute all flags and figures, of the table or of the `stored` answers, and write them to `out` if it
     is set.
 

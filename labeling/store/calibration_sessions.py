@@ -45,7 +45,7 @@ class Member(NamedTuple):
     answered: int
 
 
-class Session(NamedTuple):
+class CalibrationSession(NamedTuple):
     """A session with its progress. `is_over`: everybody has answered everything, or a lead closed it.
     `newest` is the number of its newest answer, a correction too; 0 without one."""
 
@@ -82,7 +82,7 @@ class SessionAnswers(NamedTuple):
 
 
 @read_operation("label")
-def list_sessions(transaction: Transaction, actor: str) -> tuple[Session, ...]:
+def list_sessions(transaction: Transaction, actor: str) -> tuple[CalibrationSession, ...]:
     """The sessions that the actor is a member of, or all of them for a lead; newest first."""
     account = get_account(transaction, actor)
     rows = transaction.run(select(projects).order_by(projects.c.created_ms.desc(), projects.c.id)).all()
@@ -91,7 +91,7 @@ def list_sessions(transaction: Transaction, actor: str) -> tuple[Session, ...]:
     return tuple(each for each in sessions if each and (is_lead or actor in each.names))
 
 
-def _load_session(transaction: Transaction, row: Row[Any]) -> Session | None:
+def _load_session(transaction: Transaction, row: Row[Any]) -> CalibrationSession | None:
     """The session of a row of ``projects``, or none."""
     project = Project.model_validate_json(row.content)
     if project.purpose != "calibration":
@@ -107,13 +107,13 @@ def _load_session(transaction: Transaction, row: Row[Any]) -> Session | None:
     members = tuple(Member(name, by_person.get(name, 0)) for name in sorted(names))
     is_done = n_items > 0 and all(member.answered >= n_items for member in members)
     is_closed = row.state == "closed"
-    return Session(
+    return CalibrationSession(
         project, datetime.fromtimestamp(row.created_ms / 1000, UTC), n_items, members, is_closed,
         is_closed or is_done, max((each.newest for each in rows), default=0),
     )  # fmt: skip
 
 
-def _require_results(transaction: Transaction, actor: str, name: str) -> tuple[Account, Session]:
+def _require_results(transaction: Transaction, actor: str, name: str) -> tuple[Account, CalibrationSession]:
     """The account and the session, if the actor may see its results."""
     account = require_permission(transaction, actor, "label")
     get_project(transaction, name)

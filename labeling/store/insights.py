@@ -73,7 +73,7 @@ class Totals(Record):
     overturned: int = 0
 
 
-class Group(Totals):
+class GroupTotals(Totals):
     """The counts of one day, code, agent, ...: `key` is its name, empty for dialogues without one; of a day
     its date, ``2026-11-25``. By code and severity, `dialogues` and `flagged` are the scored ones with such a
     finding, `reviewed` all with one that were reviewed, and `stored`, `not_judged` and `failed` are 0."""
@@ -180,7 +180,7 @@ def read_groups(
     *,
     limit: int = 100,
     **filters: Unpack[Filters],
-) -> tuple[Group, ...]:
+) -> tuple[GroupTotals, ...]:
     """The counts of ``[since_ms, until_ms)`` by `dimension`: days in order, others by findings, then
     dialogues, the most first; at most `limit` of 4,000. Groups without any dialogue or finding are left out.
     """
@@ -198,7 +198,7 @@ def read_groups(
         name = row.key
         if dimension == "day":
             name = f"{datetime.fromtimestamp(row.key * DAY_MS / 1000, UTC):%Y-%m-%d}"
-        groups.append(Group(key=name, **{each: int(row._mapping[each]) for each in sums}))
+        groups.append(GroupTotals(key=name, **{each: int(row._mapping[each]) for each in sums}))
     return tuple(groups)
 
 

@@ -185,7 +185,7 @@ Count = Annotated[int, Field(ge=1)]
 NAME = "rules"
 
 
-class Rules(Record):
+class RaterRules(Record):
     """Thresholds of the rules. Accuracy is balanced (`Accuracy`): guessing gets 0.5."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
@@ -216,7 +216,7 @@ class Rules(Record):
     """Share of the good labelers who must contradict gold to put it in doubt."""
 
     @model_validator(mode="after")
-    def _possible(self) -> Rules:
+    def _possible(self) -> RaterRules:
         if self.suspend_below > self.retrain_below:
             raise ValueError("suspend_below must not exceed retrain_below")
         if self.exam_most < self.exam_least:
@@ -225,23 +225,23 @@ class Rules(Record):
 
 
 @read_operation("discipline")
-def get_rules(transaction: Transaction, actor: str) -> Rules:
+def get_rules(transaction: Transaction, actor: str) -> RaterRules:
     """The rules in force."""
     return load_rules(transaction)
 
 
 @write_operation("discipline")
-def set_rules(transaction: Transaction, actor: str, rules: Rules) -> None:
+def set_rules(transaction: Transaction, actor: str, rules: RaterRules) -> None:
     """Replace the rules in force."""
     content = rules.model_dump(mode="json")
     upsert(transaction, settings, {"name": NAME, "content": canonical_json(content)})
     transaction.log(actor, "rules.replace", NAME, **content)
 
 
-def load_rules(transaction: Transaction) -> Rules:
+def load_rules(transaction: Transaction) -> RaterRules:
     """As `get_rules`; permissions are checked by the caller."""
     stored = transaction.run(select(settings.c.content).where(settings.c.name == NAME)).scalar_one_or_none()
-    return Rules() if stored is None else Rules.model_validate_json(stored)
+    return RaterRules() if stored is None else RaterRules.model_validate_json(stored)
 
 
 Action = Literal["keep", "retrain", "suspend", "admit"]
@@ -310,7 +310,7 @@ def _apply(transaction: Transaction, actor: str, account: str) -> RaterStatus | 
     return evaluated
 
 
-def _evaluate_account(transaction: Transaction, row: Row[Any], rules: Rules) -> RaterStatus:
+def _evaluate_account(transaction: Transaction, row: Row[Any], rules: RaterRules) -> RaterStatus:
     pool: Pool = "exam" if row.status == "training" else "control"
     parameters = {"account": row.id, "since": row.since, "n": rules.window}
     answers = grade_account(transaction, row.id, pool, n=rules.window, since=row.since)
@@ -337,7 +337,7 @@ def _evaluate_account(transaction: Transaction, row: Row[Any], rules: Rules) -> 
     )
 
 
-def _evaluate_trainee(overall: Accuracy, n: int, rules: Rules) -> tuple[Action, str]:
+def _evaluate_trainee(overall: Accuracy, n: int, rules: RaterRules) -> tuple[Action, str]:
     """Admits when the lower limit of accuracy is high enough, so that a few lucky answers do not suffice."""
     if n < rules.exam_least:
         return "keep", f"{n} of at least {rules.exam_least} exam answers"
@@ -349,7 +349,7 @@ def _evaluate_trainee(overall: Accuracy, n: int, rules: Rules) -> tuple[Action, 
     return "keep", f"{figures}: {rules.exam_pass:g} passes"
 
 
-def _evaluate_active(overall: Accuracy, n: int, rules: Rules) -> tuple[Action, str]:
+def _evaluate_active(overall: Accuracy, n: int, rules: RaterRules) -> tuple[Action, str]:
     if n < rules.least or overall.balanced is None:
         return "keep", f"{n} of at least {rules.least} graded answers"
     figures = f"accuracy {overall.balanced:.2f} in {n} graded answers"

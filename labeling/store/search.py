@@ -108,7 +108,7 @@ class Snippet(Record):
     text: str
 
 
-class Hit(Record):
+class SearchHit(Record):
     """A dialogue in a result. `agent`, `team`, `channel` and `release` are empty where there is none.
     `quality` is the model's, `reviewed_quality` follows people's decisions."""
 
@@ -137,7 +137,7 @@ class Count(Record):
 class Results(Record):
     """A page of results, and the position after it, if there are more."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     after: str | None
 
 
@@ -233,7 +233,9 @@ def search(
     return Results(hits=hits, after=str(keys[per_page - 1]) if len(keys) > per_page else None)
 
 
-def _load_hits(transaction: Transaction, numbers: Sequence[int], terms: Sequence[Term]) -> tuple[Hit, ...]:
+def _load_hits(
+    transaction: Transaction, numbers: Sequence[int], terms: Sequence[Term]
+) -> tuple[SearchHit, ...]:
     findings: dict[int, list[HitFinding]] = {}
     query = select(finding_index).where(finding_index.c.number.in_(numbers))
     for row in transaction.run(query.order_by(finding_index.c.number, finding_index.c.place)):
@@ -243,9 +245,11 @@ def _load_hits(transaction: Transaction, numbers: Sequence[int], terms: Sequence
     ids = [row.dialogue for row in by_number.values()]
     snippets = _cut_snippets(transaction, ids, terms) if terms else {}
     taxonomy = load_taxonomy_in_use(transaction)
-    fields = [name for name in Hit.model_fields if name not in ("findings", "snippet", "reviewed_quality")]
+    fields = [
+        name for name in SearchHit.model_fields if name not in ("findings", "snippet", "reviewed_quality")
+    ]
     return tuple(
-        Hit(
+        SearchHit(
             **{name: getattr(by_number[number], name) for name in fields},
             reviewed_quality=score_reviewed(by_number[number], taxonomy),
             findings=tuple(findings.get(number, ())),

@@ -19,7 +19,7 @@ from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256
 from dialint.labeling.store.permissions import read_operation, require_permission, write_operation
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.rater_status import (
-    Rules,
+    RaterRules,
     grade_account,
     grade_dialogue,
     load_rules,
@@ -225,7 +225,7 @@ def mark_doubted(transaction: Transaction, dialogue: str) -> bool:
     return is_any
 
 
-def _is_good_labeler(transaction: Transaction, account: str, dialogue: str, rules: Rules) -> bool:
+def _is_good_labeler(transaction: Transaction, account: str, dialogue: str, rules: RaterRules) -> bool:
     """Returns whether the account is accurate enough on control tasks of other dialogues."""
     answers = grade_account(transaction, account, "control", n=rules.window)
     others = [answer for answer in answers if answer.grades and answer.dialogue != dialogue]

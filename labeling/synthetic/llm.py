@@ -16,7 +16,7 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.masking.spans import PLACEHOLDER
 from dialint.detector.records import Dialogue
 from dialint.detector.taxonomy import Code, Taxonomy
-from dialint.labeling.synthetic.rules import Edit, agent_positions, wordings
+from dialint.labeling.synthetic.rules import InjectedError, agent_positions, wordings
 
 ANSWER_TOKENS = 600
 _FIELDS = {"turn": {"type": "integer"}, "text": {"type": "string"}, "quote": {"type": "string"}}
@@ -33,7 +33,7 @@ def possible_codes(dialogue: Dialogue, taxonomy: Taxonomy) -> set[str]:
 
 
 @dataclass
-class Writer:
+class ErrorWriter:
     """An LLM that makes errors. `dropped` counts requests without a usable answer, by the reason."""
 
     engine: JudgeEngine
@@ -41,10 +41,10 @@ class Writer:
     dropped: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
 
-    def make_errors(self, wanted: Sequence[tuple[Dialogue, str]]) -> list[Edit | None]:
+    def make_errors(self, wanted: Sequence[tuple[Dialogue, str]]) -> list[InjectedError | None]:
         """Return an error of the code in each dialogue, None without a usable answer; raises as the engine
         does."""
-        results: list[Edit | None] = [None] * len(wanted)
+        results: list[InjectedError | None] = [None] * len(wanted)
         requests = [self._request(dialogue, self.taxonomy.codes[code]) for dialogue, code in wanted]
         room = self.engine.max_prompt_tokens
         fits = [n for n, each in enumerate(requests) if self.engine.count_tokens(each.messages) <= room]
@@ -87,7 +87,7 @@ def _rewritten(text: str) -> list[tuple[int, str, str]] | None:
     return rows if all(all(map(isinstance, row, (int, str, str))) for row in rows) else None
 
 
-def read_answer(text: str, dialogue: Dialogue) -> Edit | str:
+def read_answer(text: str, dialogue: Dialogue) -> InjectedError | str:
     """Return the error of an answer about a dialogue, or why it is none: ``unreadable``, ``not_made``,
     ``other_turn`` (none of the support side), ``unquoted`` (the quote is not in the new text word for word),
     ``unchanged``, ``placeholder`` (one that the dialogue does not have, or half of one)."""
@@ -115,4 +115,4 @@ def read_answer(text: str, dialogue: Dialogue) -> Edit | str:
     before, words, after = (
         PLACEHOLDER.sub(lambda mark: originals[mark[0]], part) for part in (new[:start], quote, new[end:])
     )
-    return Edit(position, before + words + after, len(before), len(before + words))
+    return InjectedError(position, before + words + after, len(before), len(before + words))

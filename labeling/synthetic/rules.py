@@ -32,7 +32,7 @@ wordings = partial(read_section, WORDINGS)
 
 
 @dataclass(frozen=True)
-class Edit:
+class InjectedError:
     """An error in the turn at `position` of a dialogue: its new text, and the place ``[start, end)`` of the
     error in it."""
 
@@ -48,7 +48,7 @@ class Edit:
         return dialogue.model_copy(update={"turns": tuple(turns)})
 
 
-Rule = Callable[[Dialogue, int, Random], Edit | None]
+Rule = Callable[[Dialogue, int, Random], InjectedError | None]
 """Makes an error in the turn at a position, or returns None where none fits."""
 
 
@@ -58,7 +58,7 @@ def agent_positions(dialogue: Dialogue) -> list[int]:
     return [n for n, turn in enumerate(turns) if turn.role in JUDGED_ROLES and turn.text.strip()]
 
 
-def make_error(dialogue: Dialogue, code: str, rng: Random) -> Edit | None:
+def make_error(dialogue: Dialogue, code: str, rng: Random) -> InjectedError | None:
     """Return an error of `code`, or None where no turn fits or a check finds the code already."""
     before = _hits(dialogue)
     if code in detect_codes(dialogue):
@@ -95,16 +95,16 @@ def _hits(dialogue: Dialogue) -> set[tuple[str, int, str]]:
     }
 
 
-def _replace(dialogue: Dialogue, position: int, start: int, end: int, words: str) -> Edit:
+def _replace(dialogue: Dialogue, position: int, start: int, end: int, words: str) -> InjectedError:
     """Return the error `words` in place of the range ``[start, end)`` of a turn."""
     text = dialogue.turns[position].text
-    return Edit(position, text[:start] + words + text[end:], start, start + len(words))
+    return InjectedError(position, text[:start] + words + text[end:], start, start + len(words))
 
 
 MIN_LETTERS = 5
 
 
-def misspell(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
+def misspell(dialogue: Dialogue, position: int, rng: Random) -> InjectedError | None:
     """Swap, drop or double a letter of a usual word, so that the result is no word."""
     spelling = speller()
     words = [
@@ -127,7 +127,7 @@ def misspell(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
     return None
 
 
-def break_grammar(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
+def break_grammar(dialogue: Dialogue, position: int, rng: Random) -> InjectedError | None:
     """Break the agreement of a verb, or double or leave out an article or an auxiliary."""
     text = dialogue.turns[position].text
     starts = {word.start for word in typed_words(text)}
@@ -148,7 +148,7 @@ def break_grammar(dialogue: Dialogue, position: int, rng: Random) -> Edit | None
     return None
 
 
-def leave_slot(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
+def leave_slot(dialogue: Dialogue, position: int, rng: Random) -> InjectedError | None:
     """Put an unfilled placeholder behind a greeting or in place of a name."""
     text = dialogue.turns[position].text
     masked = mask_dialogue(dialogue)[1][position]
@@ -167,14 +167,14 @@ def leave_slot(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
     if not slots:
         return None
     edit = _replace(dialogue, position, start, end, gap + rng.choice(slots))
-    return Edit(position, edit.text, start + len(gap), edit.end)
+    return InjectedError(position, edit.text, start + len(gap), edit.end)
 
 
 MIN_REPEATED = 6
 """Words of the shortest text that is sent again."""
 
 
-def repeat_text(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
+def repeat_text(dialogue: Dialogue, position: int, rng: Random) -> InjectedError | None:
     """Send an earlier text of the agent again in place of an answer to a customer's question."""
     turns = dialogue.turns
     before = turns[position - 1] if position else None
@@ -192,7 +192,7 @@ def repeat_text(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
     if not earlier:
         return None
     text = rng.choice(earlier).strip()
-    return Edit(position, text, 0, len(text))
+    return InjectedError(position, text, 0, len(text))
 
 
 def _content(text: str) -> set[str]:
@@ -203,7 +203,7 @@ def _content(text: str) -> set[str]:
 MAX_CHARACTERS = 600
 
 
-def add_sentence(name: str, dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
+def add_sentence(name: str, dialogue: Dialogue, position: int, rng: Random) -> InjectedError | None:
     """Add a sentence that is wrong anywhere to a turn before which the customer spoke, and that closes
     nothing."""
     text = dialogue.turns[position].text.rstrip()
@@ -213,10 +213,10 @@ def add_sentence(name: str, dialogue: Dialogue, position: int, rng: Random) -> E
     sentence: str = rng.choice(wordings("sentences")[name])
     sentence = sentence.lower() if text == text.lower() else sentence
     text = text if text.endswith((".", "!", "?")) else text.rstrip(" ,;:-") + "."
-    return Edit(position, f"{text} {sentence}", len(text) + 1, len(text) + 1 + len(sentence))
+    return InjectedError(position, f"{text} {sentence}", len(text) + 1, len(text) + 1 + len(sentence))
 
 
-def ask_again(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
+def ask_again(dialogue: Dialogue, position: int, rng: Random) -> InjectedError | None:
     """Ask for the order number, mail address or phone number that the customer has given, once."""
     turns, text = dialogue.turns, dialogue.turns[position].text
     if "?" in text or PATTERNS.speaks_of.search(text):
@@ -241,7 +241,7 @@ MIN_CENTS = 1_000
 Value = tuple[str, Any]
 
 
-def change_figure(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
+def change_figure(dialogue: Dialogue, position: int, rng: Random) -> InjectedError | None:
     """Change a sum, a date or a count that a tool's result or the customer states."""
     turn, earlier = dialogue.turns[position], dialogue.turns[:position]
     stated = [each[2] for n in agent_positions(dialogue) for each in _figures(dialogue.turns[n].text)]

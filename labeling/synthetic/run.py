@@ -33,10 +33,10 @@ from dialint.detector.records import Dialogue, Example, Label
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.dataset.examples import SPLITS
 from dialint.labeling.dataset.splits import DialogueGrouper, assign_split
-from dialint.labeling.synthetic.llm import Writer, possible_codes
-from dialint.labeling.synthetic.rules import RULES, Edit, agent_positions, detect_codes, make_error
+from dialint.labeling.synthetic.llm import ErrorWriter, possible_codes
+from dialint.labeling.synthetic.rules import RULES, InjectedError, agent_positions, detect_codes, make_error
 
-Errors = dict[str, tuple[str, Edit]]  # code and error by the id of the dialogue
+Errors = dict[str, tuple[str, InjectedError]]  # code and error by the id of the dialogue
 UNUSED_OPTIONS = ("judge_budget", "judge_price", "judge_precision", "min_precision", "judge_detail",
                   "judge_language", "judge_votes", "judge_rewrites", "guideline")  # fmt: skip
 
@@ -106,7 +106,7 @@ def run(
         from dialint.detector.engines.judge_engines import open_judge
 
         engine = open_judge(judge)
-    writer = None if engine is None else Writer(engine, taxonomy)
+    writer = None if engine is None else ErrorWriter(engine, taxonomy)
     try:
         errors = make_errors(dialogues, codes, config, writer)
     finally:
@@ -148,7 +148,7 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy, has_judge: bool) -> t
 
 
 def make_errors(
-    dialogues: Sequence[Dialogue], codes: Sequence[str], config: InjectConfig, writer: Writer | None
+    dialogues: Sequence[Dialogue], codes: Sequence[str], config: InjectConfig, writer: ErrorWriter | None
 ) -> Errors:
     """Return the errors. Codes that were made, or asked for, least often so far come first."""
     counts, errors, wanted = Counter[str](), Errors(), list[tuple[Dialogue, str]]()
@@ -198,7 +198,7 @@ def _write_sets(
 
 
 def to_examples(
-    dialogue: Dialogue, error: tuple[str, Edit] | None, split: str, unlabelled: tuple[str, ...]
+    dialogue: Dialogue, error: tuple[str, InjectedError] | None, split: str, unlabelled: tuple[str, ...]
 ) -> Iterator[Example]:
     """Yield the dialogue with its error and its clean twin, or as it is."""
     if error is None:

@@ -20,7 +20,7 @@ import numpy as np
 from sqlalchemy import Connection, Table, text
 
 from dialint.labeling.store import accounts
-from dialint.labeling.store.database.decisions import Answer, Verdict
+from dialint.labeling.store.database.decisions import DecidingAnswer, NewestVerdict
 from dialint.labeling.store.database.derived import DAY_MS, combine, first_number, to_tsvector
 from dialint.labeling.store.database.schema import (
     annotation_rows,
@@ -96,10 +96,10 @@ def make_batches(n: int, is_sqlite: bool) -> Iterator[RowBatch]:
         risk = max((each["probability"] for each in findings), default=0.0)
         row = {"dialogue": name, "release": RELEASE, "risk": risk, "flagged": bool(n_findings), **created}
         batch.add(verdicts, {**row, "content": json.dumps(verdict)})
-        answers: list[Answer] = []
+        answers: list[DecidingAnswer] = []
         if findings and rng.random() < REVIEWED:
             confirmed = tuple(each for each in findings[:n_findings] if rng.random() < 0.8)
-            answers = [Answer(number + 1, False, None, CODES, confirmed)]
+            answers = [DecidingAnswer(number + 1, False, None, CODES, confirmed)]
             review = {
                 "id": number + 1, "key": f"k{number}", "project": None, "task": None, "dialogue": name,
                 "turn": None, "labeler": "rob", "kind": "reviewer", "codes": json.dumps(CODES),
@@ -109,7 +109,7 @@ def make_batches(n: int, is_sqlite: bool) -> Iterator[RowBatch]:
             batch.add(annotation_rows, review)
         facts = {"number": first_number(at_ms) + number % 1000, "dialogue": name, "at_ms": at_ms}
         facts |= {"day": at_ms // DAY_MS, **origin}
-        rows = combine(facts, Verdict(RELEASE, verdict), answers, [], "reviewed" if answers else "none")
+        rows = combine(facts, NewestVerdict(RELEASE, verdict), answers, [], "reviewed" if answers else "none")
         batch.add(dialogue_index, rows.dialogue)
         for each in rows.findings:
             batch.add(finding_index, each)

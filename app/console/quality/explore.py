@@ -24,7 +24,7 @@ from dialint.labeling.store import projects, tasks
 from dialint.labeling.store.api import Search, Store
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, NewTask
-from dialint.labeling.store.search import Choices, Hit, HitFinding, count, list_choices, search
+from dialint.labeling.store.search import Choices, HitFinding, SearchHit, count, list_choices, search
 
 COLOURS: dict[str, Colour] = {"S1": "red", "S2": "orange", "S3": "blue"}
 MARKS = {"confirmed": "✓", "rejected": "✗", "changed": "✎", "added": "+"}
@@ -68,7 +68,7 @@ def explore_page(store: Store, account: Account) -> None:
         )  # fmt: skip
 
 
-def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -> None:
+def _show_hits(hits: Sequence[SearchHit], place: dict[str, str], *, with_text: bool) -> None:
     headings = [_("Time"), _("Dialogue"), _("Agent, team, channel"), _("Findings"), _("Status")]
     headings += [_("Quality"), _("Reviewed score")]
     rows: list[list[Cell]] = []
@@ -102,7 +102,7 @@ def _make_chips(findings: Sequence[HitFinding]) -> Chips:
     return Chips(tuple(chips))
 
 
-def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
+def _show_sending(store: Store, account: Account, hits: Sequence[SearchHit]) -> None:
     """Send the dialogues of this page to a review project, by one click where there is one."""
     listed = projects.list_projects(store, account.id)
     suited = [each for each, state in listed if each.purpose == "review" and state == "open"]

@@ -167,7 +167,7 @@ def _minutes_text(minutes: float) -> str:
     return _("{n} h").format(n=show_number(round(minutes / 60, 1), "#,##0.0"))
 
 
-def _show_days(groups: Sequence[insights.Group], period: Period) -> None:
+def _show_days(groups: Sequence[insights.GroupTotals], period: Period) -> None:
     by_day = {group.key: group for group in groups}
     by_month = period.n_days > MAX_BARS
     bars: dict[date, list[int]] = {}  # of each bar: dialogues, and those with a finding
@@ -187,7 +187,7 @@ def _show_days(groups: Sequence[insights.Group], period: Period) -> None:
     draw_days(counts, (_("With a finding"), _("Without")), alt, "%Y-%m" if by_month else "%m-%d")
 
 
-def _show_codes(codes: Sequence[insights.Group], now: insights.Totals, address: dict[str, str]) -> None:
+def _show_codes(codes: Sequence[insights.GroupTotals], now: insights.Totals, address: dict[str, str]) -> None:
     st.markdown(f"**{safe_markdown(_('Most frequent errors'))}**")
     groups = [group for group in codes if group.findings]
     if not groups:

@@ -41,7 +41,7 @@ from dialint.labeling.store import accounts, projects
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.calibration_sessions import (
     MAX_NOTE,
-    Session,
+    CalibrationSession,
     list_sessions,
     load_item,
     load_note,
@@ -95,7 +95,7 @@ def calibration_page(store: Store, account: Account) -> None:
         show_results(store, account, session, list(sessions), taxonomy)
 
 
-def _show_progress(account: Account, session: Session, *, plans: bool) -> None:
+def _show_progress(account: Account, session: CalibrationSession, *, plans: bool) -> None:
     own = next((member for member in session.members if member.name == account.id), None)
     if own is not None and not session.is_over:
         left = session.items - own.answered
@@ -162,7 +162,7 @@ def show_session_form(store: Store, account: Account, taxonomy: Taxonomy) -> Non
                 done(text)
 
 
-def show_state_button(store: Store, account: Account, session: Session) -> None:
+def show_state_button(store: Store, account: Account, session: CalibrationSession) -> None:
     """Show the button that closes a session, which shows its results to the members, or opens it again."""
 
     def set_state() -> None:
@@ -182,7 +182,11 @@ COLORS: dict[Leans, str] = {"strict": MARKED, "lenient": STRONG, "even": MUTED, 
 
 
 def show_results(
-    store: Store, account: Account, session: Session, sessions: Sequence[Session], taxonomy: Taxonomy
+    store: Store,
+    account: Account,
+    session: CalibrationSession,
+    sessions: Sequence[CalibrationSession],
+    taxonomy: Taxonomy,
 ) -> None:
     """Show the results of `session`, compared with those of the session before."""
     name = session.project.id
@@ -260,7 +264,7 @@ def _show_leanings(results: SessionResults, account: Account) -> None:
 
 
 def _show_disputed(
-    store: Store, account: Account, session: Session, disputed: Sequence[DisputedQuestion],
+    store: Store, account: Account, session: CalibrationSession, disputed: Sequence[DisputedQuestion],
     taxonomy: Taxonomy,
 ) -> None:  # fmt: skip
     titles = {}

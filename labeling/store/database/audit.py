@@ -2,10 +2,10 @@
 holder of the key.
 
 An entry's hash is SHA-256 over the previous hash and the entry as canonical JSON. Ids rise by one without
-gaps. ``audit_head`` repeats the last id and hash and signs them with the store's `Key`, so that neither a
-recomputed nor a truncated chain passes without the key. Each commit verifies the signature before
-it signs its own, so that no foreign change gets signed later. Entries hold ids, hashes and numbers, never a
-dialogue's text.
+gaps. ``audit_head`` repeats the last id and hash and signs them with the store's `StoreKey`, so that neither
+a recomputed nor a truncated chain passes without the key. Each commit verifies the signature before it signs
+its own, so that no foreign change gets signed later. Entries hold ids, hashes and numbers, never a dialogue's
+text.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BATCH = 1000
 Interface = Literal["command line", "console", "library"]
 
 
-class Entry(NamedTuple):
+class AuditEntry(NamedTuple):
     """An entry: the `account` that performed the `action` on a `subject`, when, with further `content`; the
     `origin` (user, host and interface), and the rows that were changed (see `changes`)."""
 
@@ -90,12 +90,12 @@ def describe_origin(interface: Interface) -> str:
     return canonical_json({"user": user, "host": socket.gethostname(), "way": interface})
 
 
-def hash_entry(previous: str, number: int, entry: Entry) -> str:
+def hash_entry(previous: str, number: int, entry: AuditEntry) -> str:
     """The hash of entry `number` after the hash `previous`."""
     return hashlib.sha256(f"{previous}\n{canonical_json([number, *entry])}".encode()).hexdigest()
 
 
-def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
+def append(connection: Connection, entries: Sequence[AuditEntry], key: StoreKey) -> None:
     """Append entries in order, and sign the new head. The transaction must hold the lock of the head
     (`lock_head`).
 
@@ -117,7 +117,7 @@ def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
     sign(connection, Head(number, last), key)
 
 
-def sign(connection: Connection, head: Head, key: Key, *, is_first: bool = False) -> None:
+def sign(connection: Connection, head: Head, key: StoreKey, *, is_first: bool = False) -> None:
     """Sign this head and store it. The caller makes sure that it is the head of a valid log."""
     row = {"one": 1, "id": head.number, "hash": head.hash, "key": key.id, "signature": key.sign(str(head))}
     connection.execute(_FIRST_HEAD if is_first else _NEW_HEAD, row)
@@ -134,7 +134,7 @@ def lock_head(connection: Connection) -> None:
         connection.execute(_LOCK)
 
 
-def iterate_entries(connection: Connection, key: Key) -> Iterator[tuple[Head, Entry]]:
+def iterate_entries(connection: Connection, key: StoreKey) -> Iterator[tuple[Head, AuditEntry]]:
     """Yield every entry in order with its head, verifying each against the previous one, and the stored head
     at the end.
 
@@ -142,12 +142,12 @@ def iterate_entries(connection: Connection, key: Key) -> Iterator[tuple[Head, En
         StoreDamaged: names the first entry that is not as it was written, or missing.
         ConfigError: the head was signed with another key.
     """
-    columns = [audit.c[name] for name in ("id", *Entry._fields, "hash")]
+    columns = [audit.c[name] for name in ("id", *AuditEntry._fields, "hash")]
     number, last = 0, START
     query = select(*columns).order_by(audit.c.id).execution_options(yield_per=BATCH)
     with connection.execute(query) as rows:
         for row in rows:
-            entry = Entry(*row[1:-1])
+            entry = AuditEntry(*row[1:-1])
             if row.id != number + 1 or row.hash != hash_entry(last, row.id, entry):
                 raise StoreDamaged(
                     "E_AUDIT", "audit log: entry {number} is missing or was changed", number=number + 1
@@ -162,7 +162,7 @@ def iterate_entries(connection: Connection, key: Key) -> Iterator[tuple[Head, En
     _check_signature(heads[0], key)
 
 
-def _check_signature(row: Any, key: Key) -> None:
+def _check_signature(row: Any, key: StoreKey) -> None:
     if row.key != key.id:
         raise ConfigError(
             "E_STORE_KEY",
@@ -182,7 +182,7 @@ _TEXT = re.compile(rf"[0-9a-fA-F]{{{2 * N_BYTES}}}")
 
 
 @dataclass(frozen=True)
-class Key:
+class StoreKey:
     """A secret of 32 bytes, for HMAC-SHA256. Messages start with their purpose, so that the output for one
     purpose is not valid for another."""
 
@@ -209,9 +209,9 @@ class Key:
         return hmac.digest(self.secret, message, "sha256")
 
 
-def new_key() -> Key:
+def new_key() -> StoreKey:
     """Generate a key from the operating system's randomness."""
-    return Key(secrets.token_bytes(N_BYTES))
+    return StoreKey(secrets.token_bytes(N_BYTES))
 
 
 def key_path(url: URL) -> Path:
@@ -221,7 +221,7 @@ def key_path(url: URL) -> Path:
     return Path(f"{url.database}{SUFFIX}") if on_sqlite(url) else home_folder() / f"store{SUFFIX}"
 
 
-def find_key(url: URL) -> Key:
+def find_key(url: URL) -> StoreKey:
     """The key of the store at `url`.
 
     Raises:
@@ -232,7 +232,7 @@ def find_key(url: URL) -> Key:
     return read_key(key_path(url))
 
 
-def read_key(path: Path) -> Key:
+def read_key(path: Path) -> StoreKey:
     """Read the key in a file."""
     try:
         mode, text = path.stat().st_mode, path.read_text("ascii", "replace")
@@ -249,13 +249,13 @@ def read_key(path: Path) -> Key:
     return _parse_key(text, str(path))
 
 
-def _parse_key(text: str, source: str) -> Key:
+def _parse_key(text: str, source: str) -> StoreKey:
     if not _TEXT.fullmatch(text.strip()):
         raise ConfigError("E_STORE_KEY", f"{source}: expected a key of {2 * N_BYTES} hexadecimal digits")
-    return Key(bytes.fromhex(text.strip()))
+    return StoreKey(bytes.fromhex(text.strip()))
 
 
-def make_key(url: URL) -> Key:
+def make_key(url: URL) -> StoreKey:
     """The key of the store at `url`; if there is none, a new one is written to a file of mode 0600.
 
     Raises:
@@ -268,7 +268,7 @@ def make_key(url: URL) -> Key:
     return find_key(url)
 
 
-def write_key(path: Path, key: Key) -> None:
+def write_key(path: Path, key: StoreKey) -> None:
     """Write a key to a new file of mode 0600; an existing file is not changed."""
     with disk_errors(path):
         make_output_folder(path.parent)

@@ -22,7 +22,7 @@ from sqlalchemy.engine import IteratorResult, Result
 from sqlalchemy.engine.result import SimpleResultMetaData
 
 from dialint.detector.errors import Message
-from dialint.labeling.store.database.audit import BATCH, Key, canonical_json
+from dialint.labeling.store.database.audit import BATCH, StoreKey, canonical_json
 
 WORDS = ("dialogue_words", *(f"dialogue_words_{part}" for part in ("data", "idx", "docsize", "config")))
 """The full-text index, and the tables that SQLite keeps it in."""
@@ -32,9 +32,9 @@ UNSEALED = (*DERIVED, "drafts", "audit", "audit_head")
 """Tables that are not recorded: those, the log itself, and drafts of answers, which decide nothing."""
 
 
-class Change(NamedTuple):
+class RowChange(NamedTuple):
     """A changed row: ``+`` inserted with these values, ``~`` these columns updated, ``-`` deleted. Values are
-    those of the database; in the log they are sealed by `Key.seal`."""
+    those of the database; in the log they are sealed by `StoreKey.seal`."""
 
     kind: str
     table: str
@@ -61,7 +61,7 @@ class Changes:
     """The changes of one transaction, at most one for each row."""
 
     def __init__(self) -> None:
-        self._changes: dict[tuple[str, tuple[Any, ...]], Change] = {}
+        self._changes: dict[tuple[str, tuple[Any, ...]], RowChange] = {}
 
     def __bool__(self) -> bool:
         return bool(self._changes)
@@ -74,9 +74,9 @@ class Changes:
             key = {name: values[name] for name in keys}
             kind = "-" if names is None else "~" if _is_partial(statement) else "+"
             set_values = {name: values[name] for name in names or () if name not in key}
-            self.put(Change(kind, table.name, key, set_values))
+            self.put(RowChange(kind, table.name, key, set_values))
 
-    def put(self, change: Change) -> None:
+    def put(self, change: RowChange) -> None:
         """Add one change, merged with an earlier one of the same row."""
         row_id = (change.table, tuple(change.row.values()))
         before = self._changes.get(row_id)
@@ -85,7 +85,7 @@ class Changes:
             change = change._replace(kind=kind, values={**before.values, **change.values})
         self._changes[row_id] = change
 
-    def pack(self, key: Key) -> str | None:
+    def pack(self, key: StoreKey) -> str | None:
         """All changes as JSON, or none: ``[kind, table, columns, n, rows]``; the first `n` columns are the
         primary key, in plain; the values of the others are sealed."""
         groups: dict[tuple[str, str, tuple[str, ...]], list[list[Any]]] = {}
@@ -102,13 +102,13 @@ class Changes:
         ])  # fmt: skip
 
 
-def unpack(changes: str) -> Iterator[Change]:
+def unpack(changes: str) -> Iterator[RowChange]:
     """Yield the changes of an entry of the audit log, with sealed values."""
     for kind, table, names, n, rows in json.loads(changes):
         for row in rows:
             values = dict(zip(names, row, strict=True))
             key = {name: values.pop(name) for name in names[:n]}
-            yield Change(kind, table, key, values)
+            yield RowChange(kind, table, key, values)
 
 
 def changes_sealed_table(statement: Any) -> bool:
@@ -159,7 +159,7 @@ class Difference(NamedTuple):
     """A row that differs from the log: the `change` that the log lacks, `what` differs, and the `entry` since
     which it does, 0 if no entry has the row."""
 
-    change: Change
+    change: RowChange
     what: Message
     entry: int
 
@@ -214,16 +214,16 @@ class Replay:
         row: tuple[str, int] | None = self._state.execute(query, (table, key)).fetchone()
         return row
 
-    def differences(self, connection: Connection, key: Key) -> Iterator[Difference]:
+    def differences(self, connection: Connection, key: StoreKey) -> Iterator[Difference]:
         """Yield every row that differs, table by table: changed or inserted ones, then missing ones."""
         self._round += 1
         for table in sorted({*inspect(connection).get_table_names()} - {*UNSEALED}):
             yield from self._compare_table(connection, table, key)
         query = "SELECT tab, key, entry FROM state WHERE seen <> ? ORDER BY tab, key"
         for table, row, entry in self._state.execute(query, (self._round,)):
-            yield Difference(Change("-", table, json.loads(row), {}), Message("is missing"), entry)
+            yield Difference(RowChange("-", table, json.loads(row), {}), Message("is missing"), entry)
 
-    def _compare_table(self, connection: Connection, table: str, key: Key) -> Iterator[Difference]:
+    def _compare_table(self, connection: Connection, table: str, key: StoreKey) -> Iterator[Difference]:
         """Compare a table by the columns that the database has, which differ from `schema` in an older
         store."""
         inspector = inspect(connection)
@@ -236,10 +236,10 @@ class Replay:
             for values in rows:
                 row = dict(zip(keys, values, strict=False))
                 content = dict(zip(names, values[len(row) :], strict=True))
-                if difference := self._compare_row(Change("+", table, row, content), key):
+                if difference := self._compare_row(RowChange("+", table, row, content), key):
                     yield difference
 
-    def _compare_row(self, change: Change, key: Key) -> Difference | None:
+    def _compare_row(self, change: RowChange, key: StoreKey) -> Difference | None:
         """Compare a row of the database with the log; none if it agrees."""
         row_id = change.table, _row_key(change.row)
         recorded = self._find(*row_id)

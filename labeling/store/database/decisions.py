@@ -42,14 +42,14 @@ Finding = Mapping[str, Any]
 APPEAL_RANK: dict[str, int] = {"none": 0, "upheld": 1, "amended": 2, "overturned": 3, "open": 4}
 
 
-class Verdict(NamedTuple):
+class NewestVerdict(NamedTuple):
     """The newest verdict on a dialogue: its release and its content as JSON."""
 
     release: str
     content: Mapping[str, Any]
 
 
-class Answer(NamedTuple):
+class DecidingAnswer(NamedTuple):
     """An answer that counts, by a reviewer or expert."""
 
     id: int
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
         return finding["code"] in self.codes and self.turn in (None, finding["turn"])
 
 
-class Appeal(NamedTuple):
+class FindingAppeal(NamedTuple):
     """An appeal against a finding."""
 
     turn: int
@@ -87,7 +87,7 @@ class DecidedFinding:
 
 
 def decide_findings(
-    verdict: Verdict | None, answers: Iterable[Answer], appeals: Sequence[Appeal]
+    verdict: NewestVerdict | None, answers: Iterable[DecidingAnswer], appeals: Sequence[FindingAppeal]
 ) -> list[DecidedFinding]:
     """The decided findings of a dialogue: findings, then suggestions, then additions, each in order."""
     ordered = sorted(answers, key=lambda answer: (answer.is_expert, answer.id), reverse=True)
@@ -142,10 +142,10 @@ def _decide(
 
 
 def describe_dialogue(
-    verdict: Verdict | None,
+    verdict: NewestVerdict | None,
     findings: Sequence[DecidedFinding],
     review: Review,
-    appeals: Sequence[Appeal],
+    appeals: Sequence[FindingAppeal],
     *,
     is_read_whole: bool,
 ) -> dict[str, Any]:

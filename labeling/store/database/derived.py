@@ -38,10 +38,10 @@ from sqlalchemy import (
 
 from dialint.detector import near_duplicates
 from dialint.labeling.store.database.decisions import (
-    Answer,
-    Appeal,
+    DecidingAnswer,
+    FindingAppeal,
+    NewestVerdict,
     Review,
-    Verdict,
     decide_findings,
     describe_dialogue,
 )
@@ -275,15 +275,15 @@ def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str
     ids = {"ids": list(facts)}
     answers, reviews = _load_answers(connection, ids)
     newest = {row.dialogue: row for row in connection.execute(_VERDICTS, ids)}
-    objections: dict[str, list[Appeal]] = {}
+    objections: dict[str, list[FindingAppeal]] = {}
     appealed = [name for name, row in newest.items() if row.has_appeals]
     for row in connection.execute(_APPEALS, {"ids": appealed}) if appealed else ():
-        objections.setdefault(row.dialogue, []).append(Appeal(row.turn, row.code, row.state))
+        objections.setdefault(row.dialogue, []).append(FindingAppeal(row.turn, row.code, row.state))
     derived = {}
     for name, fact in facts.items():
         verdict = None
         if name in newest:
-            verdict = Verdict(cut_name(newest[name].release), json.loads(newest[name].content))
+            verdict = NewestVerdict(cut_name(newest[name].release), json.loads(newest[name].content))
         review = reviews.get(name, "none")
         derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
     return derived
@@ -291,9 +291,9 @@ def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str
 
 def combine(
     facts: dict[str, Any],
-    verdict: Verdict | None,
-    answers: Sequence[Answer],
-    objections: Sequence[Appeal],
+    verdict: NewestVerdict | None,
+    answers: Sequence[DecidingAnswer],
+    objections: Sequence[FindingAppeal],
     review: Review,
 ) -> DerivedRows:
     """The rows of one dialogue."""
@@ -313,13 +313,13 @@ def combine(
 
 def _load_answers(
     connection: Connection, ids: dict[str, list[str]]
-) -> tuple[dict[str, list[Answer]], dict[str, Review]]:
+) -> tuple[dict[str, list[DecidingAnswer]], dict[str, Review]]:
     """The answers that decide, and who has answered, by dialogue (see `decisions`)."""
     rows = connection.execute(_ANSWERS, ids).all()
     contents = {row.project: row.of_project for row in rows if row.project is not None}
     purposes = {name: json.loads(content)["purpose"] for name, content in contents.items()}
     superseded = {row.supersedes for row in rows}
-    answers: dict[str, list[Answer]] = {}
+    answers: dict[str, list[DecidingAnswer]] = {}
     reviews: dict[str, Review] = {}
     for row in rows:
         is_exercise = row.pool not in (None, "main") or purposes.get(row.project) == "calibration"
@@ -327,7 +327,7 @@ def _load_answers(
             continue
         if row.kind in _DECIDING:
             codes, findings = tuple(json.loads(row.codes)), tuple(json.loads(row.findings))
-            answer = Answer(row.id, row.kind == "expert", row.turn, codes, findings)
+            answer = DecidingAnswer(row.id, row.kind == "expert", row.turn, codes, findings)
             answers.setdefault(row.dialogue, []).append(answer)
             reviews[row.dialogue] = "reviewed"
         elif row.kind == "crowd":

@@ -37,9 +37,9 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.labeling.store.database.audit import (
-    Entry,
+    AuditEntry,
     Interface,
-    Key,
+    StoreKey,
     append,
     canonical_json,
     describe_origin,
@@ -89,7 +89,7 @@ class Transaction:
     """Writes at the end of the transaction, and the ids of the dialogues that they are called with, under the
     lock of the log's head: they see what all earlier transactions committed, and no other one writes at the
     same time."""
-    _entries: list[Entry] = field(default_factory=list)
+    _entries: list[AuditEntry] = field(default_factory=list)
     _rows: dict[tuple[Executable, str], Row[Any] | None] = field(default_factory=dict)
     _changes: Changes = field(default_factory=Changes)
 
@@ -129,7 +129,9 @@ class Transaction:
     def log(self, account: str, action: str, subject: str, **content: Any) -> None:
         """Add an entry to the audit log, in this transaction."""
         origin = self.store.origin
-        self._entries.append(Entry(self.now_ms, account, action, subject, canonical_json(content), origin))
+        self._entries.append(
+            AuditEntry(self.now_ms, account, action, subject, canonical_json(content), origin)
+        )
 
     @cached_property
     def now_ms(self) -> int:
@@ -179,7 +181,7 @@ class Store:
         self.origin = describe_origin(interface)
 
     @cached_property
-    def key(self) -> Key:
+    def key(self) -> StoreKey:
         """The key that the store is sealed with; raises `ConfigError` if it is missing."""
         return find_key(self.engine.url)
 

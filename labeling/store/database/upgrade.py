@@ -20,9 +20,9 @@ from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.audit import (
     BATCH,
     START,
-    Entry,
+    AuditEntry,
     Head,
-    Key,
+    StoreKey,
     append,
     canonical_json,
     lock_head,
@@ -107,7 +107,7 @@ def _upgrade(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
         _record_rows(transaction, replay, key, "upgrade", version=read_version(transaction))
 
 
-def rekey(store: Store, key: Key) -> None:
+def rekey(store: Store, key: StoreKey) -> None:
     """Verify the store and seal it with another key, by recording all rows in the audit log again.
 
     Raises:
@@ -127,13 +127,13 @@ def rekey(store: Store, key: Key) -> None:
 
 
 def _record_rows(
-    transaction: Transaction, replay: Replay, key: Key, action: str, **content: str | None
+    transaction: Transaction, replay: Replay, key: StoreKey, action: str, **content: str | None
 ) -> None:
     """Record the schema, and all rows that differ from the audit log, in the audit log."""
 
     def add_entry(action: str, changes: Changes, **content: Any) -> None:
         fields = (transaction.now_ms, "system", action, "store", canonical_json(content))
-        entry = Entry(*fields, transaction.store.origin, changes.pack(key))
+        entry = AuditEntry(*fields, transaction.store.origin, changes.pack(key))
         append(transaction.connection, [entry], key)
 
     changes = Changes()

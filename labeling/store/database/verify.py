@@ -23,7 +23,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from dialint.detector.errors import WorldError
 from dialint.labeling.store.database import changes
-from dialint.labeling.store.database.audit import BATCH, START, Head, Key, iterate_entries
+from dialint.labeling.store.database.audit import BATCH, START, Head, StoreKey, iterate_entries
 from dialint.labeling.store.database.changes import Replay
 from dialint.labeling.store.database.derived import (
     DerivedRows,
@@ -82,7 +82,7 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
     raise StoreDamaged("E_DAMAGED", "the database cannot be read: {kind}", kind=kind)
 
 
-def check_all(connection: Connection, key: Key, expect_head: Head | None = None) -> VerifiedCounts:
+def check_all(connection: Connection, key: StoreKey, expect_head: Head | None = None) -> VerifiedCounts:
     """As `verify`, inside the caller's transaction."""
     if connection.dialect.name == "sqlite":
         result = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
@@ -101,7 +101,7 @@ def check_all(connection: Connection, key: Key, expect_head: Head | None = None)
 
 
 def check_log(
-    connection: Connection, key: Key, replay: Replay, expect_head: Head | None = None
+    connection: Connection, key: StoreKey, replay: Replay, expect_head: Head | None = None
 ) -> tuple[Head, dict[str, str]]:
     """Verify the audit log, and all tables against it. Returns the head, and the schema as of the last
     upgrade; `replay` holds the expected rows."""

@@ -18,7 +18,7 @@ from dialint.labeling.adjudication.calibration_session import (
     rater_biases,
     start_session,
 )
-from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers, Item, Span
+from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers, Span, TaskItem
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NotAllowed
@@ -77,7 +77,7 @@ def marked(row: dict[str, bool]) -> dict[str, tuple[Span, ...]]:
 def collected(votes: dict[str, list[dict[str, bool]]]) -> CollectedAnswers:
     """`votes` by code: one dialogue with one turn for each row."""
     codes = {
-        code: CodeAnswers({Item(f"d{place}", 1): marked(row) for place, row in enumerate(rows)})
+        code: CodeAnswers({TaskItem(f"d{place}", 1): marked(row) for place, row in enumerate(rows)})
         for code, rows in votes.items()
     }
     people = sorted({who for rows in votes.values() for row in rows for who in row})
@@ -101,7 +101,7 @@ def test_differences_by_hand() -> None:
 
 
 def test_dialogues_are_counted_not_turns() -> None:
-    answers = CodeAnswers({Item("d", turn): marked({"ann": True, "ben": False}) for turn in range(30)})
+    answers = CodeAnswers({TaskItem("d", turn): marked({"ann": True, "ben": False}) for turn in range(30)})
     (first, *_) = rater_biases(CollectedAnswers({"C1": answers}, {"ann": 0, "ben": 1}, {}))
     assert (first.n, first.difference.n, first.leans) == (30, 1, "too few")
 

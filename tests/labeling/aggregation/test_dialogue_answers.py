@@ -14,7 +14,7 @@ from dialint.labeling.aggregation.dialogue_answers import (
     WHOLE_DIALOGUE,
     CollectedAnswers,
     DialogueContext,
-    Item,
+    TaskItem,
     collect_answers,
 )
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, question_posteriors
@@ -60,9 +60,11 @@ def collect(*annotations: Annotation, scored: Verdict | None = None) -> Collecte
 def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
     result = collect(answer("ann", finding("C1", 3)), answer("ben", finding("P1", 1), finding("P1", 3)))
     assert result.codes["C1"].votes == {
-        Item("d", 1): {"ann": (), "ben": ()}, Item("d", 3): {"ann": ((3, 0, 4),), "ben": ()},
+        TaskItem("d", 1): {"ann": (), "ben": ()}, TaskItem("d", 3): {"ann": ((3, 0, 4),), "ben": ()},
     }  # fmt: skip
-    assert result.codes["P1"].votes == {Item("d", WHOLE_DIALOGUE): {"ann": (), "ben": ((1, 0, 4), (3, 0, 4))}}
+    assert result.codes["P1"].votes == {
+        TaskItem("d", WHOLE_DIALOGUE): {"ann": (), "ben": ((1, 0, 4), (3, 0, 4))}
+    }
     table = result.tables()["C1"]
     assert (table.workers, table.labels) == (("ann", "ben"), ("no", "yes"))
     assert sorted(zip(table.task, table.worker, table.label, strict=True)) == [
@@ -72,7 +74,7 @@ def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
 
 def test_the_last_answer_of_a_person_counts() -> None:
     result = collect(answer("ann", finding("C1", 1)), answer("ann", codes=("C1",)))
-    assert result.codes["C1"].votes[Item("d", 1)] == {"ann": ()}
+    assert result.codes["C1"].votes[TaskItem("d", 1)] == {"ann": ()}
 
 
 def test_what_a_model_answered_is_no_persons_answer() -> None:
@@ -85,8 +87,8 @@ def test_a_dialogue_code_stands_where_most_found_it() -> None:
         answer("cem", finding("P1", 1)), answer("dot"),
     )  # fmt: skip
     answers = result.codes["P1"]
-    assert answers.locate(Item("d", WHOLE_DIALOGUE), (1, 3))[:1] == (3,)
-    assert collect(answer("dot")).codes["P1"].locate(Item("d", WHOLE_DIALOGUE), (1, 3)) == (3, None, None)
+    assert answers.locate(TaskItem("d", WHOLE_DIALOGUE), (1, 3))[:1] == (3,)
+    assert collect(answer("dot")).codes["P1"].locate(TaskItem("d", WHOLE_DIALOGUE), (1, 3)) == (3, None, None)
 
 
 def test_the_model_speaks_where_it_told_and_nobody_had_seen_it() -> None:

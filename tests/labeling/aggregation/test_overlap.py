@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.aggregation.adaptive_overlap import Decision, OverlapConfig
+from dialint.labeling.aggregation.adaptive_overlap import NextStep, OverlapConfig
 from dialint.labeling.aggregation.joint_items import possible_votes
 from dialint.labeling.aggregation.posterior import Components
 from dialint.labeling.aggregation.question_posteriors import LOOKAHEAD, expected_gains
@@ -15,7 +15,7 @@ from dialint.labeling.aggregation.question_posteriors import LOOKAHEAD, expected
 def test_when_asking_ends() -> None:
     config = OverlapConfig("p", sure=0.9)
     decisions = [config.decide(sure, n, 4) for sure, n in ((0.99, 1), (0.95, 2), (0.6, 3), (0.6, 4))]
-    assert decisions == [Decision.ASK, Decision.STOP, Decision.ASK, Decision.GIVE_UP]
+    assert decisions == [NextStep.ASK, NextStep.STOP, NextStep.ASK, NextStep.GIVE_UP]
 
 
 def item(chances: list[float], yes: list[float]) -> Components:
@@ -72,22 +72,22 @@ def test_a_moot_item_stops_early_and_one_merely_uncertain_goes_on() -> None:
     it. Of the other four in five agree on what is not known yet."""
     config = OverlapConfig("p", sure=0.95)
     moot, open_one = item([0.4, 0.6], [0.49, 0.51]), item([0.4, 0.6], [0.2, 0.8])
-    for components, decision in ((moot, Decision.GIVE_UP), (open_one, Decision.ASK)):
+    for components, decision in ((moot, NextStep.GIVE_UP), (open_one, NextStep.ASK)):
         truth = components.responsibilities @ components.label_probabilities
         assert config.decide(float(truth.max()), 2, 11, expected_gains(components)[0]) is decision
-        assert config.decide(float(truth.max()), 2, 11) is Decision.ASK
+        assert config.decide(float(truth.max()), 2, 11) is NextStep.ASK
     always = OverlapConfig("p", sure=0.95, gain=0.0)
-    assert always.decide(0.6, 10, 11, expected_gains(moot)[0]) is Decision.ASK
-    assert config.decide(0.6, 1, 11, expected_gains(moot)[0]) is Decision.ASK  # not before the minimum
-    assert config.decide(0.6, 11, 11, expected_gains(open_one)[0]) is Decision.GIVE_UP
-    assert config.decide(0.96, 2, 11, expected_gains(open_one)[0]) is Decision.STOP
+    assert always.decide(0.6, 10, 11, expected_gains(moot)[0]) is NextStep.ASK
+    assert config.decide(0.6, 1, 11, expected_gains(moot)[0]) is NextStep.ASK  # not before the minimum
+    assert config.decide(0.6, 11, 11, expected_gains(open_one)[0]) is NextStep.GIVE_UP
+    assert config.decide(0.96, 2, 11, expected_gains(open_one)[0]) is NextStep.STOP
 
 
 def test_no_answer_is_asked_for_that_alone_decides_nothing() -> None:
     """At nine tenths one answer turns nothing, two could: with one left to ask for, asking ends."""
     config, gains = OverlapConfig("p", sure=0.95), expected_gains(item([0.1, 0.9], [0.2, 0.8]))[0]
-    assert config.decide(0.9, 3, 5, gains) is Decision.ASK
-    assert config.decide(0.9, 4, 5, gains) is Decision.GIVE_UP
+    assert config.decide(0.9, 3, 5, gains) is NextStep.ASK
+    assert config.decide(0.9, 4, 5, gains) is NextStep.GIVE_UP
 
 
 @pytest.mark.parametrize("options", [{"minimum": -1}, {"sure": 0.3}, {"gain": -0.1}])

@@ -18,8 +18,8 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.reports import (
     AgreementConfig,
+    AnomalyConfig,
     QualityConfig,
-    WatchConfig,
     agreement,
     measure,
     quality_figures,
@@ -205,7 +205,7 @@ def test_outputs_are_never_overwritten_and_bad_inputs_named(files: dict[str, Any
     "report",
     [
         lambda path: agreement(AgreementConfig(annotations=path)),
-        lambda path: watch(WatchConfig(annotations=path)),
+        lambda path: watch(AnomalyConfig(annotations=path)),
         lambda path: measure(QualityConfig(annotations=path, dialogues=(str(path),))),
     ],
 )

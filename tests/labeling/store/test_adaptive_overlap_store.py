@@ -9,7 +9,7 @@ from answering import answer_all, make_project
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.adaptive_overlap import (
-    Decision,
+    NextStep,
     OverlapConfig,
     TaskStatus,
     decide,
@@ -37,12 +37,12 @@ def answered(store: Store) -> Store:
 
 
 def test_a_third_answer_only_where_two_disagree(answered: Store) -> None:
-    assert update_overlap(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
-    assert update_overlap(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
+    assert update_overlap(answered, "lea", CONFIG, TAXONOMY) == {NextStep.STOP: 11, NextStep.ASK: 1}
+    assert update_overlap(answered, "lea", CONFIG, TAXONOMY) == {NextStep.STOP: 11, NextStep.ASK: 1}
     assert answer_all(answered, "cem", {"d0"}) == ["d0"]
     assert answer_all(answered, "dot") == []
     decisions = update_overlap(answered, "lea", OverlapConfig("p", sure=1.0, gain=0.0), TAXONOMY)
-    assert decisions == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
+    assert decisions == Counter({NextStep.ASK: 11, NextStep.GIVE_UP: 1})
     assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 11
 
 
@@ -56,8 +56,8 @@ def test_corrections_gold_and_bans_are_heard(answered: Store) -> None:
     decided.append(update_overlap(answered, "lea", CONFIG, TAXONOMY))
     accounts.ban(answered, "lea", "ben", "answers at random")
     decided.append(update_overlap(answered, "lea", CONFIG, TAXONOMY))
-    assert [one[Decision.STOP] for one in decided] == [11, 10, 11, 0]
-    assert decided[-1] == {Decision.ASK: 12}  # ann alone is left everywhere, one fewer than the minimum
+    assert [one[NextStep.STOP] for one in decided] == [11, 10, 11, 0]
+    assert decided[-1] == {NextStep.ASK: 12}  # ann alone is left everywhere, one fewer than the minimum
 
 
 def test_who_decided_from_fewer_answers_does_not_overwrite(store: Store) -> None:
@@ -96,18 +96,18 @@ def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store) -> Non
     make_project(store, len(NAMES), overlap=1, most=3)
     answer_all(store, "ann")
     config = OverlapConfig("p", sure=0.5, minimum=1)
-    assert update_overlap(store, "lea", config, TAXONOMY) == {Decision.ASK: len(NAMES)}
+    assert update_overlap(store, "lea", config, TAXONOMY) == {NextStep.ASK: len(NAMES)}
     answer_all(store, "ben")
-    assert update_overlap(store, "lea", config, TAXONOMY) == {Decision.STOP: len(NAMES)}
+    assert update_overlap(store, "lea", config, TAXONOMY) == {NextStep.STOP: len(NAMES)}
 
 
 def test_no_answer_is_asked_for_that_gains_too_little(answered: Store) -> None:
     """Of d0 a third answer decides; the eleven on which two agree are nearly sure, and one more turns none."""
-    only = {Decision.GIVE_UP: 11, Decision.ASK: 1}
+    only = {NextStep.GIVE_UP: 11, NextStep.ASK: 1}
     assert update_overlap(answered, "lea", OverlapConfig("p", sure=1.0), TAXONOMY) == only
     assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 1
     nothing = update_overlap(answered, "lea", OverlapConfig("p", sure=0.9, gain=0.5), TAXONOMY)
-    assert nothing == {Decision.STOP: 11, Decision.GIVE_UP: 1}
+    assert nothing == {NextStep.STOP: 11, NextStep.GIVE_UP: 1}
     assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 0
 
 
@@ -128,7 +128,7 @@ def test_it_stops_before_the_planned_overlap(store: Store) -> None:
     make_project(store, len(NAMES), overlap=4)
     for who in ("ann", "ben"):
         answer_all(store, who, {"d1", "d2"})
-    assert update_overlap(store, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}
+    assert update_overlap(store, "lea", CONFIG, TAXONOMY) == {NextStep.STOP: 12}
     assert tasks.count_tasks(store, "lea", "p")["main"] == {"open": 0, "full": 0, "done": 12, "withdrawn": 0}
 
 

@@ -14,8 +14,8 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.people import load_annotations
 from dialint.labeling.raters.reports import (
     AgreementConfig,
+    AnomalyConfig,
     QualityConfig,
-    WatchConfig,
     agreement,
     load_tables,
     load_workload,
@@ -69,12 +69,12 @@ def test_quality_has_control_tasks_and_the_gold_of_the_store(answered: Store) ->
 
 
 def test_the_watch_sees_times_and_sizes(answered: Store) -> None:
-    report = watch(WatchConfig(), lambda: load_workload(answered, "rob", "p", TAXONOMY).crowd())
+    report = watch(AnomalyConfig(), lambda: load_workload(answered, "rob", "p", TAXONOMY).crowd())
     assert set(report["workers"]) == {"ann", "ben"}
     assert report["workers"]["ann"]["median_seconds"] == pytest.approx(9)
     assert report["workers"]["ann"]["timed"] == report["workers"]["ann"]["answers"] >= N - 2
     with pytest.raises(ConfigError, match="no answers in q"):
-        watch(WatchConfig(), lambda: load_workload(answered, "rob", "q", TAXONOMY).crowd())
+        watch(AnomalyConfig(), lambda: load_workload(answered, "rob", "q", TAXONOMY).crowd())
 
 
 def test_agreement_is_of_labels_and_evidence(answered: Store) -> None:

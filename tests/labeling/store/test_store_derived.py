@@ -12,7 +12,12 @@ from tampering import unlocked
 
 from dialint.labeling.store import accounts, annotations, appeals, dialogues, erasure, projects, tasks
 from dialint.labeling.store.database import derived
-from dialint.labeling.store.database.decisions import Answer, Appeal, Verdict, decide_findings
+from dialint.labeling.store.database.decisions import (
+    DecidingAnswer,
+    FindingAppeal,
+    NewestVerdict,
+    decide_findings,
+)
 from dialint.labeling.store.database.derived import SLOT_BITS, rebuild
 from dialint.labeling.store.database.schema import dialogue_index, finding_index
 from dialint.labeling.store.database.transactions import Store
@@ -197,9 +202,9 @@ def test_every_finding_gets_one_decision(
     answers = []
     for number, (is_expert, turn, own) in enumerate(answer_parts):
         own_findings = tuple(each for each in own if turn in (None, each["turn"]))
-        answers.append(Answer(number, is_expert, turn, ("A", "B"), own_findings))
-    verdict = Verdict("r", {"findings": findings, "suggestions": suggestions})
-    its_appeals = [Appeal(turn, "A", state) for turn, state in objections]
+        answers.append(DecidingAnswer(number, is_expert, turn, ("A", "B"), own_findings))
+    verdict = NewestVerdict("r", {"findings": findings, "suggestions": suggestions})
+    its_appeals = [FindingAppeal(turn, "A", state) for turn, state in objections]
     decided = decide_findings(verdict, answers, its_appeals)
     proposed = [one for one in decided if one.decision != "added"]
     expected = [(each["turn"], each["code"]) for each in (*findings, *suggestions)]

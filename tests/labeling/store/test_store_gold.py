@@ -224,7 +224,7 @@ def test_retired_by_hand_it_is_gone_everywhere(store: Store) -> None:
 
 def test_gold_that_good_labelers_contradict_is_doubted_and_reported(store: Store) -> None:
     """Four of four good labelers say no where the gold says yes; the fifth person does not get to see it."""
-    rater_status.set_rules(store, "lea", rater_status.Rules(least=2, doubt_least=4, doubt_share=0.5))
+    rater_status.set_rules(store, "lea", rater_status.RaterRules(least=2, doubt_least=4, doubt_share=0.5))
     setting(store, n=20, controls=3)
     for actor in CROWD:
         for _ in range(3):
@@ -248,7 +248,7 @@ def test_gold_that_good_labelers_contradict_is_doubted_and_reported(store: Store
 
 def test_gold_is_not_doubted_for_the_sake_of_bad_labelers(store: Store) -> None:
     """All four say no to everything: on the two golds with an error they are wrong, on one right: 0.5."""
-    rater_status.set_rules(store, "lea", rater_status.Rules(least=2, doubt_least=4))
+    rater_status.set_rules(store, "lea", rater_status.RaterRules(least=2, doubt_least=4))
     setting(store, n=20, controls=3)
     for actor in CROWD:
         for _ in range(3):

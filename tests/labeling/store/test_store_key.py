@@ -20,7 +20,14 @@ from dialint.app.store_session import StoreConfig
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database import changes, verify
-from dialint.labeling.store.database.audit import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
+from dialint.labeling.store.database.audit import (
+    FILE_VARIABLE,
+    SUFFIX,
+    VARIABLE,
+    StoreKey,
+    new_key,
+    write_key,
+)
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.schema import VERSION
@@ -61,7 +68,7 @@ def test_the_key_may_be_in_a_file_of_ones_choosing(
     place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "elsewhere" / "key"
-    write_key(path, Key(bytes.fromhex(os.environ[VARIABLE])))
+    write_key(path, StoreKey(bytes.fromhex(os.environ[VARIABLE])))
     monkeypatch.delenv(VARIABLE)
     monkeypatch.setenv(FILE_VARIABLE, str(path))
     with Store.open(place) as store:

@@ -25,7 +25,7 @@ from dialint.labeling.store.rater_status import Accuracy, GoldAnswer, grade_answ
 from dialint.labeling.store.records import Account, Gold, NewTask, NotAllowed, Project, StoreRefused
 from dialint.labeling.store.stored_annotations import import_annotations
 
-RULES = rater_status.Rules(window=8, least=4, exam_least=4, exam_pass=0.45, exam_most=6, fast_s=2.0)
+RULES = rater_status.RaterRules(window=8, least=4, exam_least=4, exam_pass=0.45, exam_most=6, fast_s=2.0)
 
 
 def test_who_never_finds_anything_knows_nothing() -> None:

@@ -41,7 +41,7 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.database import changes
-from dialint.labeling.store.database.audit import START, Entry, hash_entry
+from dialint.labeling.store.database.audit import START, AuditEntry, hash_entry
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.changes import WORDS
 from dialint.labeling.store.database.engine import open_engine, store_url
@@ -75,7 +75,7 @@ def work_in(store: Store) -> None:
     label = Label(dialogue_id="d0", turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
     dialogues.write_labels(store, "lea", [label])
     appeals.open_appeal(store, "ag", "d1", 1, "C1", "I did answer")
-    rater_status.set_rules(store, "lea", rater_status.Rules(least=12))
+    rater_status.set_rules(store, "lea", rater_status.RaterRules(least=12))
     dialogues.read(store, "rob", "d0")
     gold.list_gold(store, "eve")
     authentication.link(
@@ -281,7 +281,7 @@ def computed_anew(connection: Connection, upto: int) -> None:
     last = START
     connection.execute(text("DELETE FROM audit WHERE id > :upto"), {"upto": upto})
     for row in connection.execute(text("SELECT * FROM audit ORDER BY id")).all():
-        entry = Entry(*(row._mapping[name] for name in Entry._fields))
+        entry = AuditEntry(*(row._mapping[name] for name in AuditEntry._fields))
         last = hash_entry(last, row.id, entry)
         connection.execute(text("UPDATE audit SET hash = :hash WHERE id = :id"), {"hash": last, "id": row.id})
     connection.execute(text("UPDATE audit_head SET id = :id, hash = :hash"), {"id": upto, "hash": last})
@@ -314,7 +314,7 @@ def test_every_row_of_a_large_insert_is_in_the_log(worked: Store) -> None:
 
 def test_the_hash_of_an_entry_by_hand() -> None:
     """sha256sum of 64 zeros, a line end, and [1,5,"ada","make","x","{}","{}",null]."""
-    entry = Entry(5, "ada", "make", "x", "{}", "{}")
+    entry = AuditEntry(5, "ada", "make", "x", "{}", "{}")
     assert hash_entry(START, 1, entry) == "89c2afb65120ddba9198f98c71c902e11c1807778fcc31cc3e444b529d282e42"
 
 

@@ -22,7 +22,7 @@ from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.records import Dialogue, Example, Role, Turn
 from dialint.labeling.synthetic.llm import read_answer
-from dialint.labeling.synthetic.rules import RULES, Edit, make_error
+from dialint.labeling.synthetic.rules import RULES, InjectedError, make_error
 from dialint.labeling.synthetic.run import InjectConfig, run
 
 SAMPLE = Path(__file__).parents[3] / "app" / "sample" / "dialogues.jsonl"
@@ -37,7 +37,7 @@ def dialogue(*texts: str, roles: str = "", **fields: Any) -> Dialogue:
     return Dialogue(id="d", turns=turns, **fields)
 
 
-def words(edit: Edit | None) -> str:
+def words(edit: InjectedError | None) -> str:
     assert edit is not None
     return edit.text[edit.start : edit.end]
 
