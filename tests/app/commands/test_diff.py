@@ -133,12 +133,9 @@ def test_different_versions_of_runs_are_reported(capsys: pytest.CaptureFixture[s
 
 def test_a_file_that_is_no_output_of_a_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     before = score("before", {"a": [SLOT]})
-    Path("other.jsonl").write_bytes(before.read_bytes())
-    for pair in (
-        (before, Path("other.jsonl")),
-        (Path("before.log"), before),
-        (before, Path("nowhere.jsonl")),
-    ):
+    other, log, missing = (Path(name) for name in ("other.jsonl", "before.log", "nowhere.jsonl"))
+    other.write_bytes(before.read_bytes())
+    for pair in ((before, other), (log, before), (before, missing)):
         with pytest.raises(DialintError):
             diff(*pair)
     assert capsys.readouterr().out == ""

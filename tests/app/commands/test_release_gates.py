@@ -55,11 +55,8 @@ class TableDetector(PlainDetector):
         return [self._verdict(dialogue) for dialogue in dialogues]
 
     def _verdict(self, dialogue: Dialogue) -> Verdict:
-        fields: dict[str, Any] = {
-            "dialogue_id": dialogue.id,
-            "release": self.release,
-            "taxonomy": self.taxonomy.version,
-        }
+        fields: dict[str, Any] = {"dialogue_id": dialogue.id, "release": self.release}
+        fields["taxonomy"] = self.taxonomy.version
         if self.is_broken:
             return Verdict(**fields, status="failed", failure="E_MODEL")
         number = int(dialogue.id.partition(":")[2])
@@ -87,14 +84,10 @@ GOOD: Table = {**dict.fromkeys(ERRORS, 0.99), **dict.fromkeys(FALSE, 0.6)}
 
 def make_examples(n: int = N, n_rare: int = N) -> list[Example]:
     turns = tuple(Turn(index=i, role=("customer", "agent")[i % 2], text="word") for i in range(8))
+    channels = ("{chat}", "mail", "phone", "web")
     return [
         Example(
-            dialogue=Dialogue(
-                id=f"s:{i}",
-                turns=turns,
-                language="en",
-                channel=("{chat}", "mail", "phone", "web")[i // 2 % 4],
-            ),
+            dialogue=Dialogue(id=f"s:{i}", turns=turns, language="en", channel=channels[i // 2 % 4]),
             labels=tuple(
                 Label(dialogue_id=f"s:{n}", turn=t, code=c, probability=1.0, method="hand")
                 for n, t, c in ERRORS[3 * i : 3 * i + 2 + (i < n_rare)]
@@ -107,13 +100,8 @@ def make_examples(n: int = N, n_rare: int = N) -> list[Example]:
 
 def attacked(rate: float) -> dict[str, Any]:
     """Figures in which so many of 100 attacks succeed, and of their controls 5."""
-    row = {
-        "rate": rate,
-        "rate_95": [rate - 0.04, rate + 0.04],
-        "control_rate": 0.05,
-        "control_rate_95": [0.01, 0.09],
-    }
-    return {"hide": {"all": {"trials": 100, **row}}}
+    control = {"control_rate": 0.05, "control_rate_95": [0.01, 0.09]}
+    return {"hide": {"all": {"trials": 100, "rate": rate, "rate_95": [rate - 0.04, rate + 0.04], **control}}}
 
 
 def failed_gates(
