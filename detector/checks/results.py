@@ -282,7 +282,7 @@ def _other_state(words: str, state: str) -> str | None:
     match = PATTERNS.is_state.search(words)
     stage = None if match is None else _STAGE.match(words, match.end())
     before = _STAGES.get(state.replace("_", " ").casefold())
-    if stage is None or before is None or _STAGES[stage[0].casefold()] <= before:
+    if match is None or stage is None or before is None or _STAGES[stage[0].casefold()] <= before:
         return None
     if PATTERNS.notice.search(words, 0, match.start()):
         return None
