@@ -177,7 +177,7 @@ def runs_by_onnx(config: DetectorConfig, backbone: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class DetectorConfig:
-    """Which release judges, and how it runs."""
+    """The release that judges, and how it runs."""
 
     release: Path | None = None
     """Folder of a release, current, the one promoted last (`dialint release promote`), or smollm2, a larger

@@ -216,3 +216,17 @@ def test_the_house_stays_below_its_ceilings() -> None:
     )
     measured = dict(zip(CEILINGS, figures, strict=True))
     assert {name: n for name, n in measured.items() if n > CEILINGS[name]} == {}
+
+
+def test_docstrings_state_what_is_returned() -> None:
+    """Not "What ..." or "Whether ...", which leave it open whether a function returns, checks or prints that."""
+    documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
+    opening = re.compile(r"(?:What|Whether|Where|How|Who|When|Which)\b")
+    questions = [
+        f"{path.relative_to(ROOT)}: {docstring}"
+        for room in (*ROOMS, "dialint")
+        for path in (ROOT / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, documented) and opening.match(docstring := ast.get_docstring(node) or "")
+    ]
+    assert questions == []
