@@ -196,6 +196,11 @@ class JudgeRecord(Record):
     unasked: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
     failures: dict[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=lambda value: not value)
 
+    @property
+    def silent_codes(self) -> frozenset[str]:
+        """The codes that it says nothing of."""
+        return frozenset({*self.unasked, *self.unmet}.union(*self.failures.values()))
+
 
 def _is_absent(value: object) -> bool:
     return value is None or value == ()
@@ -267,6 +272,18 @@ class Verdict(Record):
     def judge_failures(self) -> tuple[str, ...]:
         """The error codes of questions to the judge that have no usable answer."""
         return () if self.judge is None else tuple(self.judge.failures)
+
+    @property
+    def unjudged_codes(self) -> frozenset[str]:
+        """The codes that no turn was judged on: no policy with rules for them applies, or the release does
+        not cover the languages of the turns."""
+        turns: dict[str, set[int]] = {}
+        for gap in self.not_judged:
+            for code in gap.codes:
+                turns.setdefault(code, set()).update(gap.turns)
+        n = 0 if self.status == "not_judged" else self.agent_turns
+        none = {code for code, own in turns.items() if not own or (n is not None and len(own) >= n)}
+        return frozenset({*self.no_policy, *none})
 
     @property
     def judged_turns(self) -> int:

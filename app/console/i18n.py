@@ -21,7 +21,7 @@ from typing import Literal, get_args
 import streamlit as st
 import yaml
 from babel.core import Locale
-from babel.dates import format_date, format_datetime
+from babel.dates import format_date, format_time
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, format_percent
@@ -138,7 +138,8 @@ def show_day(at: datetime) -> str:
 
 def show_time(at: datetime) -> str:
     """Format day and minute of a time, in UTC, which the text says."""
-    return f"{format_datetime(at.astimezone(UTC), format='medium', locale=_locale())} UTC"
+    minute = format_time(at.astimezone(UTC), format="short", locale=_locale())
+    return f"{show_day(at)}, {minute} UTC"
 
 
 def _locale() -> Locale:

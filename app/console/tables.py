@@ -128,6 +128,12 @@ def share_text(successes: int, n: int) -> str:
     return f"{show_percent(successes / n)} ({low}–{high})"
 
 
+def share_of_text(successes: int, n: int) -> str:
+    """Format a share with its interval and denominator, as ``31% (16–51) of 26``; a dash if `n` is 0."""
+    share = share_text(successes, n)
+    return _("{share} of {n}").format(share=share, n=show_number(n)) if n else share
+
+
 def score_text(score: ReviewedScore) -> str:
     """Format a reviewed score with its interval, as ``91.2 (88.9 to 93.1)``, if there is evidence."""
     if score.value is None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import get_args
 
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number
 from dialint.detector.languages import describe_gaps, language_name
-from dialint.detector.records import Dialogue, JudgeRecord, Severity, Verdict
+from dialint.detector.records import Dialogue, Severity, Verdict
 from dialint.detector.registry import SHIPPED_RELEASES
 from dialint.detector.release import Release
 from dialint.detector.taxonomy import Code, Names, Taxonomy, load_taxonomy
+from dialint.labeling.store.insights import JudgedGroup
 
 MAX_CELL = 160
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'])")
@@ -115,13 +117,27 @@ def coverage_lists(verdict: Verdict, taxonomy: Taxonomy) -> tuple[tuple[str, ...
     covered, judge = judged_codes(verdict), verdict.judge
     if covered is None:
         return None
-    searched = covered - {*verdict.no_policy}
-    if judge is not None:
-        searched |= {*judge.codes} - _find_silent(judge)
-    if verdict.status == "not_judged":
-        searched -= {code for gap in verdict.not_judged for code in gap.codes}
+    by_judge = frozenset() if judge is None else frozenset(judge.codes) - judge.silent_codes
+    searched = {code for code in taxonomy.codes if is_judged(code, covered, verdict.unjudged_codes, by_judge)}
     judged = tuple(code for code in taxonomy.codes if code in searched)
     return judged, tuple(code for code in taxonomy.codes if code not in searched)
+
+
+def is_judged(
+    code: str, covered: frozenset[str] | None, unjudged: frozenset[str], by_judge: frozenset[str]
+) -> bool:
+    """Return whether a code was judged: by the judge, or by the release, whose codes are `covered` (all, if
+    that is not known), unless its verdict leaves the code `unjudged`."""
+    return code in by_judge or (code not in unjudged and (covered is None or code in covered))
+
+
+def count_judged(code: str, groups: Iterable[JudgedGroup]) -> int:
+    """Return how many of the scored dialogues were judged for a code."""
+    shipped = _shipped_codes()
+    return sum(
+        each.dialogues for each in groups
+        if is_judged(code, shipped.get(each.release), each.unjudged, each.by_judge)
+    )  # fmt: skip
 
 
 def no_findings_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
@@ -195,17 +211,12 @@ def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0)
         )
     judged = ""
     if (judge := verdict.judge) is not None:
-        codes = ", ".join(sorted(_find_silent(judge)))
+        codes = ", ".join(sorted(judge.silent_codes))
         limits = _("; it says nothing of {codes}").format(codes=codes) if codes else ""
         questions = ngettext("{n} question", "{n} questions", judge.readings + judge.second_looks)
         text = _("{name} was asked {questions}").format(name=judge.name, questions=questions)
         judged = f" {text}{limits}."
     return f"{verdict.release}: {findings}{more}{f' ({gap})' if gap else ''}.{judged}"
-
-
-def _find_silent(judge: JudgeRecord) -> set[str]:
-    """Return the codes that the judge says nothing of."""
-    return {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}
 
 
 def origin_text(dialogue: Dialogue) -> str:

@@ -145,16 +145,14 @@ class Figures:
 
     def _add_codes(self, verdict: Verdict) -> None:
         missing: dict[str, set[int]] = {}
-        unjudged: set[str] = set(verdict.no_policy)
         for gap in verdict.not_judged:
             for code in gap.codes:
                 missing.setdefault(code, set()).update(gap.turns)
-            unjudged.update(() if gap.turns else gap.codes)
         findings = Counter((finding.code, finding.severity) for finding in verdict.findings)
         for code in {*self.covered, *(code for code, _ in findings)}:
             counts = self.codes.setdefault(code, CodeCounts())
             turns = (verdict.agent_turns or 0) - len(missing.get(code, ()))
-            if code in unjudged or turns <= 0:
+            if code in verdict.unjudged_codes or turns <= 0:
                 continue
             counts.dialogues += 1
             counts.turns += turns

@@ -3,7 +3,7 @@
 Experts get a task for each turn with an open question, the highest expected cost of an error first.
 
 A question is open if its posterior is not sure enough or, with `disagreements`, if people disagree at all. An
-expert who works on a case sees everything: verdict, every answer, every label.
+expert who works on a case sees verdict, labels and the answers of the project that the questions are from.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
         if question.code in codes
         and (question.confidence < config.sure or (config.disagreements and not question.unanimous))
     ]
-    new = make_cases(chosen, taxonomy, SeverityWeights())
+    new = make_cases(chosen, taxonomy, SeverityWeights(), config.project)
     added = 0 if config.dry_run else add_all(store, actor, config.into, new)
     unsure = sum(question.confidence < config.sure for question in undecided)
     disagree = sum(not question.unanimous for question in undecided)
@@ -110,10 +110,11 @@ def _project_codes(transaction: Transaction, actor: str, project: str) -> tuple[
 
 
 def make_cases(
-    chosen: Iterable[QuestionPosterior], taxonomy: Taxonomy, weights: SeverityWeights
+    chosen: Iterable[QuestionPosterior], taxonomy: Taxonomy, weights: SeverityWeights, source: str | None
 ) -> list[NewTask]:
-    """A task for every turn of the chosen questions; its priority is the expected cost of leaving them
-    open: the sum of the probability of being wrong x the weight of the code's usual severity."""
+    """A task for every turn of the chosen questions, which were asked in the project `source` or, if that is
+    None, in any; its priority is the expected cost of leaving them open: the sum of the probability of being
+    wrong x the weight of the code's usual severity."""
     turns: dict[tuple[str, int], list[QuestionPosterior]] = {}
     for question in chosen:
         turns.setdefault((question.dialogue, question.turn), []).append(question)
@@ -130,5 +131,5 @@ def make_cases(
             (1.0 - question.confidence) * weights.of(taxonomy.codes[question.code].severity)
             for question in questions
         )
-        tasks.append(NewTask(dialogue=dialogue, turn=turn, priority=priority, why=why))
+        tasks.append(NewTask(dialogue=dialogue, turn=turn, priority=priority, why=why, source=source))
     return tasks

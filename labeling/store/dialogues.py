@@ -235,7 +235,7 @@ def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
     labeler must not see. `risk`, the expected number of errors, is a column because sampling reads a
     million of them. Verdicts that were not judged count as flagged, so that audits of
     unflagged dialogues leave them out; suggestions flag nothing."""
-    content = canonical_json(verdict.model_dump(mode="json", exclude=set(ORIGIN)))
+    content = canonical_json(verdict.model_dump(mode="json", exclude={*ORIGIN} - {"agent_turns"}))
     return {
         "dialogue": verdict.dialogue_id,
         "release": verdict.release,

@@ -1,4 +1,4 @@
-"""Cases for experts: a disputed turn with all annotations and labels, and the expert's decision.
+"""Cases for experts: a disputed turn with its annotations and labels, and the expert's decision.
 
 The expert's answer and the gold that follows from it are one transaction. Every code that the project asks of
 the turn becomes gold: present if the expert marked it, absent otherwise.
@@ -15,7 +15,7 @@ from dialint.detector.records import Finding, Label, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.annotations import list_annotations, submit
-from dialint.labeling.store.database.schema import tasks
+from dialint.labeling.store.database.schema import annotation_rows, tasks
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.gold import set_gold
 from dialint.labeling.store.permissions import read_operation, write_operation
@@ -68,8 +68,8 @@ def decide_case(
 
 
 class ExpertCase(Record):
-    """A task that an expert decides, with the verdict, all annotations and all labels. `why` states the open
-    questions as of when it was sent to experts."""
+    """A task that an expert decides, with the verdict, all labels, and the annotations that it is about.
+    `why` states the open questions as of when it was sent to experts."""
 
     task: TaskView
     why: str
@@ -80,18 +80,23 @@ class ExpertCase(Record):
 
 @read_operation("decide")
 def load_case(transaction: Transaction, actor: str, task: int) -> ExpertCase:
-    """A case with all annotations and labels of its dialogue; raises `NotAllowed` if there is none."""
+    """A case with the labels of its dialogue and the annotations of the project that it was sent from, or of
+    all if it was sent from the whole store; raises `NotAllowed` if there is none."""
     seen = view_task(transaction, actor, task)
     if get_project(transaction, seen.project).purpose != "adjudication":
         raise NotAllowed("E_RIGHT", "only tasks of adjudication are shown with all answers")
     name = seen.dialogue.id
     whole, verdict = dialogues.read(transaction, actor, name)
-    why = transaction.run(select(tasks.c.why).where(tasks.c.id == task)).scalar_one()
+    row = transaction.run(select(tasks.c.why, tasks.c.source).where(tasks.c.id == task)).one()
+    of_source = select(annotation_rows.c.id).where(annotation_rows.c.dialogue == name)
+    if row.source is not None:
+        of_source = of_source.where(annotation_rows.c.project == row.source)
+    ids = set(map(str, transaction.run(of_source).scalars()))
     return ExpertCase(
-        why=why,
+        why=row.why,
         task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
         verdict=verdict,
-        answers=list_annotations(transaction, actor, name),
+        answers=tuple(each for each in list_annotations(transaction, actor, name) if each.id in ids),
         labels=dialogues.list_labels(transaction, actor, name),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from datetime import UTC, date, datetime
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select, text
 
@@ -224,6 +224,35 @@ def span_conditions(columns: Any, since_ms: int, until_ms: int) -> list[ColumnEl
 def name_conditions(columns: Any, filters: Filters) -> list[ColumnElement[bool]]:
     """Conditions on agent, team, channel or release, as far as these are given."""
     return [columns[name] == cut_name(str(value)) for name, value in filters.items() if value is not None]
+
+
+class JudgedGroup(NamedTuple):
+    """Scored `dialogues` of a `release` whose verdicts leave the same codes `unjudged`, and for which a judge
+    answered for the codes `by_judge`."""
+
+    release: str
+    unjudged: frozenset[str]
+    by_judge: frozenset[str]
+    dialogues: int
+
+
+@read_operation()
+def read_coverage(
+    transaction: Transaction, actor: str, since_ms: int, until_ms: int, **filters: Unpack[Filters]
+) -> tuple[JudgedGroup, ...]:
+    """The scored dialogues of ``[since_ms, until_ms)`` by release and by what was not judged in them."""
+    require_own_or_plan(transaction, actor, filters.get("agent"))
+    columns = dialogue_index.c
+    query: Select[Any] = select(columns.release, columns.coverage, func.count()).where(
+        columns.status == "scored", *whole_days(columns, since_ms, until_ms),
+        *name_conditions(columns, filters),
+    )  # fmt: skip
+    groups = []
+    rows = transaction.run(query.group_by(columns.release, columns.coverage))
+    for release, coverage, n in map(tuple, rows):
+        unjudged, by_judge = json.loads(coverage)
+        groups.append(JudgedGroup(release, frozenset(unjudged), frozenset(by_judge), n))
+    return tuple(groups)
 
 
 By = Literal["total", "agent", "team", "week"]

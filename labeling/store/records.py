@@ -81,7 +81,8 @@ class Draft(Record):
 
 
 class NewTask(Record):
-    """A task to be added: why it was sampled and with which probability, none if it was not sampled."""
+    """A task to be added: why it was sampled and with which probability, none if it was not sampled. `source`
+    is the project whose answers experts have to settle, if it is one."""
 
     dialogue: str
     turn: Annotated[int, Field(ge=0)] | None = None
@@ -89,6 +90,7 @@ class NewTask(Record):
     priority: float = 0.0
     inclusion_probability: Probability | None = None
     why: str = "chosen"
+    source: str | None = None
 
 
 class Lease(Record):

@@ -26,6 +26,7 @@ from dialint.app.console.tables import (
     score_text,
     select,
     share_change,
+    share_of_text,
     share_text,
     show_outside,
     show_score_parts,
@@ -33,7 +34,7 @@ from dialint.app.console.tables import (
     show_table,
     show_tile,
 )
-from dialint.app.console.text import code_title, safe_markdown, safe_text
+from dialint.app.console.text import code_title, count_judged, safe_markdown, safe_text
 from dialint.detector.statistics import LEAST_EVENTS, Partial, compare_partial
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.reviewed_scores import ReviewedScore, estimate_score
@@ -73,6 +74,7 @@ def overview_page(store: Store, account: Account) -> None:
     before = insights.read_totals(store, account.id, *earlier, **filters)
     days = insights.read_groups(store, account.id, "day", *span, **filters, limit=4000)
     codes = insights.read_groups(store, account.id, "code", *span, **filters, limit=N_CODES)
+    coverage = insights.read_coverage(store, account.id, *span, **filters)
     agents = count_errors(store, account.id, *span, **filters)
     scored = insights.read_scores(store, account.id, "total", *span, **filters).get("", ())
     backlog = [each for each in list_spending(store, account.id).values() if each.open_answers]
@@ -88,7 +90,7 @@ def overview_page(store: Store, account: Account) -> None:
     _show_days(days, period)
     left, right = st.columns(2, gap="medium")
     with left:
-        _show_codes(codes, now, address)
+        _show_codes(codes, coverage, now.dialogues, address)
     with right:
         _show_agents(agents, address)
     _show_scores(store, account, score, period, filters)
@@ -105,7 +107,7 @@ def _show_strip(
     without_result = now.not_judged + now.failed
 
     def share(k: int, n: int) -> str:
-        return show_percent(k / n, "#,##0.0 %") if n else "–"
+        return show_percent(k / n) if n else "–"
 
     def change(n: int, n_before: int) -> str:
         if not before.stored:
@@ -187,7 +189,12 @@ def _show_days(groups: Sequence[insights.GroupTotals], period: Period) -> None:
     draw_days(counts, (_("With a finding"), _("Without")), alt, "%Y-%m" if by_month else "%m-%d")
 
 
-def _show_codes(codes: Sequence[insights.GroupTotals], now: insights.Totals, address: dict[str, str]) -> None:
+def _show_codes(
+    codes: Sequence[insights.GroupTotals],
+    coverage: Sequence[insights.JudgedGroup],
+    n_scored: int,
+    address: dict[str, str],
+) -> None:
     st.markdown(f"**{safe_markdown(_('Most frequent errors'))}**")
     groups = [group for group in codes if group.findings]
     if not groups:
@@ -195,8 +202,11 @@ def _show_codes(codes: Sequence[insights.GroupTotals], now: insights.Totals, add
         return
     taxonomy = load_taxonomy()
     names = {group.key: code_title(group.key, taxonomy) for group in groups}
-    share = _("Share of dialogues")
-    marks = [ShareMark.of(names[each.key], each.flagged, now.dialogues, share) for each in groups]
+    judged = {each.key: count_judged(each.key, coverage) for each in groups}
+    for each in groups:  # a team's own pattern finds codes that no release covers
+        judged[each.key] = judged[each.key] if judged[each.key] >= each.flagged else n_scored
+    share = _("Share of judged dialogues")
+    marks = [ShareMark.of(names[each.key], each.flagged, judged[each.key], share) for each in groups]
     alt = _("Share of dialogues with each error, with its interval; {first} is the most frequent.").format(
         first=names[groups[0].key]
     )
@@ -204,12 +214,13 @@ def _show_codes(codes: Sequence[insights.GroupTotals], now: insights.Totals, add
     rows = [
         (
             PageLink(names[group.key], explore_address(code=group.key, kind="finding", **address)),
-            show_number(group.findings), share_text(group.flagged, now.dialogues),
-            share_text(group.confirmed, group.confirmed + group.rejected),
+            show_number(group.findings), share_of_text(group.flagged, judged[group.key]),
+            share_of_text(group.confirmed, group.confirmed + group.rejected),
         )
         for group in groups
     ]  # fmt: skip
     show_table((_("Error"), _("Findings"), share, _("Confirmed of decided")), rows)
+    st.caption(paragraph("Judged are the scored dialogues"))
 
 
 def _show_scores(

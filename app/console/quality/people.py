@@ -63,7 +63,7 @@ def people_page(store: Store, account: Account) -> None:
         names = [project.id for project, _state in list_projects(store, account.id)]
         everything = {EVERYTHING: _("All, and reviews outside of projects")}
         project = select(
-            _("Project"), everything | dict(zip(names, names, strict=True)), "people project", width=260
+            _("Project"), everything | dict(zip(names, names, strict=True)), "people project", width=310
         )
         if st.button(_("Measure again"), key="people measure", help=_("Figures are kept for ten minutes.")):
             _measure.clear()
@@ -74,7 +74,8 @@ def people_page(store: Store, account: Account) -> None:
         st.info(_("Nobody has answered anything here yet."))
         _show_rules(statuses)
         return
-    summary = _("{annotations} answers of {people} people, {gold} known answers; measured on {time}.").format(
+    text = _("{annotations} annotations by {people} people, {gold} known answers; measured on {time}.")
+    summary = text.format(
         annotations=show_number(people.quality.annotations), people=show_number(len(people.quality.labelers)),
         gold=show_number(people.quality.gold), time=show_time(measured_at),
     )  # fmt: skip

@@ -288,9 +288,8 @@ def _show_tasks(store: Store, account: Account) -> None:
     }
     with st.form("gold tasks"):
         st.markdown(f"**{safe_markdown(_('Make tasks of the gold'))}**")
-        left, right = st.columns(2)
-        name = select(_("Project"), names, "gold project", at=left)
-        pool = select(_("As"), pools, "gold pool", at=right)
+        name = select(_("Project"), names, "gold project")
+        pool = select(_("As"), pools, "gold pool")
         if st.form_submit_button(_("Make tasks")):
             with attempt(ADMIN) as done:
                 n = add_control_tasks(store, account.id, name, pool=pool)

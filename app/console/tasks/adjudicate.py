@@ -135,7 +135,9 @@ def _show_case(session: CaseSession) -> None:
     with left:
         title = _("Turn {turn} of {dialogue}").format(turn=case.task.turn, dialogue=case.task.dialogue.id)
         st.markdown(f"**{safe_markdown(title)}**")
-        why = _("Sent to experts as {why}.").format(why=case.why.replace("open: ", "", 1))
+        why = _("Open when it was sent to experts: {why} (posterior, and how many said yes).").format(
+            why=case.why.replace("open: ", "", 1)
+        )
         st.caption(safe_markdown(why))
         show_marked_dialogue(
             case.task.dialogue, _make_marks(session), case.task.turn, f"case:{case.task.task}",

@@ -56,7 +56,7 @@ def show_queue(store: Store, account: Account, project: str) -> None:
         st.success(_("Every case is decided."))
         return
     show_table(
-        (_("Dialogue"), _("Turn"), _("Expected cost of the doubt"), _("State")),
+        (_("Dialogue"), _("Turn"), _("Expected cost of an error"), _("State")),
         (
             (
                 dialogue_cell(one.dialogue), str(one.turn), show_number(one.priority, "0.00"),

@@ -30,6 +30,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from dialint.detector import records
 from dialint.labeling.store.database.schema import FINDING_COUNTS
 
 Decision = Literal["open", "confirmed", "rejected", "changed", "added"]
@@ -38,6 +39,7 @@ Review = Literal["none", "labeled", "reviewed"]
 AppealState = Literal["none", "open", "overturned", "upheld", "amended"]
 Finding = Mapping[str, Any]
 """A finding as it is stored, as JSON."""
+LARGE = frozenset({"findings", "suggestions", "probabilities"})
 
 APPEAL_RANK: dict[str, int] = {"none": 0, "upheld": 1, "amended": 2, "overturned": 3, "open": 4}
 
@@ -160,6 +162,7 @@ def describe_dialogue(
         "release": "" if verdict is None else verdict.release,
         "status": "unscored" if verdict is None else str(content["status"]),
         "quality": content.get("quality"),
+        "coverage": json.dumps(_list_coverage(content)),
         "reviewed_errors": json.dumps(sorted(one.reviewed for one in findings if one.reviewed))
         if is_decided and (is_read_whole or content.get("quality") is not None)
         else None,
@@ -169,6 +172,17 @@ def describe_dialogue(
         "appeal": max((one.state for one in appeals), key=APPEAL_RANK.__getitem__, default="none"),
         **{f"n_{name}": counts[name] for name in FINDING_COUNTS},
     }
+
+
+def _list_coverage(content: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The codes that the verdict says were not judged, and those that its judge answered for."""
+    if not content.keys() & {"not_judged", "no_policy", "judge"}:  # most verdicts; spares the validation
+        return [], []
+    rest = {name: value for name, value in content.items() if name not in LARGE}
+    verdict = records.Verdict.model_validate_json(json.dumps(rest))
+    judge = verdict.judge
+    by_judge = frozenset() if judge is None else frozenset(judge.codes) - judge.silent_codes
+    return sorted(verdict.unjudged_codes), sorted(by_judge)
 
 
 def _list_counts(one: DecidedFinding) -> list[str]:

@@ -105,6 +105,7 @@ tasks = Table(
     Column("rank", Float, nullable=False),
     Column("inclusion_probability", Float),
     *_required(Text, "why", "state"),
+    Column("source", Text, ForeignKey("projects.id")),
     Column("wanted", Integer, nullable=False),
     Column("answered", Integer, nullable=False, server_default="0"),
     Column("leased", Integer, nullable=False, server_default="0"),
@@ -295,6 +296,7 @@ dialogue_index = Table(  # number: 2^21 times at_ms, made unique, so that dialog
     *_required(Text, "agent", "team", "channel", "release", "status"),
     Column("quality", Float),
     Column("reviewed_errors", Text),  # as JSON: code and severity of each
+    Column("coverage", Text, nullable=False),  # as JSON: codes that were not judged, and those of the judge
     Column("rating", Float),
     Column("worst", Text, nullable=False),
     Column("probability", Float, nullable=False),

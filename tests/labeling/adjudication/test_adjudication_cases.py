@@ -13,7 +13,7 @@ from dialint.labeling.aggregation.question_posteriors import StoreLabelsConfig, 
 from dialint.labeling.store import annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.expert_cases import decide_case, load_case
-from dialint.labeling.store.records import NotAllowed, Project, StaleLease, StoreRefused
+from dialint.labeling.store.records import NewTask, NotAllowed, Project, StaleLease, StoreRefused
 
 TAXONOMY = load_taxonomy()
 PEOPLE = ("ann", "ben", "cem")
@@ -114,6 +114,20 @@ def test_nothing_is_decided_in_part(answered: Store) -> None:
     with pytest.raises(StoreRefused, match="E_FINDING"):
         decide_case(answered, "emil", lease.task, lease.token, "k", [make.finding(code="L1")], "why")
     assert gold.list_gold(answered, "eve") == ()
+
+
+def test_a_case_shows_answers_of_its_own_project(answered: Store) -> None:
+    """Another group answers the same dialogues in a project of its own."""
+    projects.create(answered, "lea", Project(id="theirs", codes=("C1", "T1"), members=("dot",)))
+    tasks.add(answered, "lea", "theirs", [NewTask(dialogue=name) for name in VOTES])
+    answer_all(answered, "dot", project="theirs")
+    adjudicate(answered, "lea", DISPUTED, TAXONOMY)
+    shown = load_case(answered, "emil", claim(answered, "emil", "e").task)
+    assert [one.labeler for one in shown.answers] == list(PEOPLE)
+    projects.create(answered, "lea", Project(id="all", codes=("C1",), purpose="adjudication"))
+    adjudicate(answered, "lea", replace(DISPUTED, into="all", project=None), TAXONOMY)
+    shown = load_case(answered, "emil", claim(answered, "emil", "all").task)
+    assert [one.labeler for one in shown.answers] == [*PEOPLE, "dot"], "sent from the whole store"
 
 
 def test_a_task_of_labelers_is_no_case(answered: Store) -> None:

@@ -193,6 +193,7 @@ ROWS: dict[str, Row] = dict((
     ),
     row(gold.restore_gold, ("d1",), before=lambda s, a, m: gold.retire_gold(s, a, "d1"), first="lead"),
     row(gold.retire_gold, ("d1",), first="lead"),
+    row(insights.read_coverage, of_agent(as_keyword=True), by=own, others=ALL_MS, upto="expert"),
     row(insights.read_extent, lambda a, m: ({"agent": own_agent(a)},), by=own, others=(), upto="expert"),
     row(insights.read_groups, of_agent("day", as_keyword=True), by=own, others=("day", *ALL_MS), upto="expert"),
     row(insights.read_scores, of_agent("week", as_keyword=True), by=own, others=("agent", *ALL_MS), upto="expert"),

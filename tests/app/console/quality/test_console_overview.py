@@ -5,9 +5,12 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+from console_records import make_dialogue, make_finding, make_verdict
 
 from dialint.app.console.quality.overview import LEAST_DIALOGUES, rank_agents
 from dialint.app.console.tables import Period, last_days
+from dialint.detector.records import NotJudged
+from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.statistics import compare_shares
 from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store.database.transactions import Store
@@ -73,9 +76,9 @@ def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[...,
     page = open_page("lea")
     metrics = {each.label: each.value for each in page.test.metric}
     assert metrics["Scored dialogues"] == "4"
-    assert metrics["With a finding"] == "100.0 %"
+    assert metrics["With a finding"] == "100%"
     assert metrics["Reviewed"] == "1"
-    assert metrics["Confirmed"] == "0.0 %"
+    assert metrics["Confirmed"] == "0%"
     cells = "\n".join(each.value.to_string() for each in page.test.table)
     assert "code=C1&kind=finding&since=" in cells
     assert "75% (30–95)" in cells.replace("\\", ""), "of a1: d1 was cleared"
@@ -91,3 +94,29 @@ def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[...,
     metrics = {each.label: each.value for each in coaching.test.metric}
     assert metrics["Reviewed score"] == "–"
     assert "not enough evidence" in coaching.words
+
+
+def test_shares_of_errors_are_of_the_dialogues_that_were_judged(
+    store: Store, open_page: Callable[..., Any]
+) -> None:
+    """Of nine dialogues one failed; C1 was not looked for in two, and C3 not in that of the shipped release."""
+    gap = NotJudged(language="fi", turns=(3,), codes=("C1",))
+    said: list[dict[str, Any]] = [
+        {"no_policy": ("C1",)}, {"not_judged": (gap,), "agent_turns": 1}, {"not_judged": (gap,), "agent_turns": 2},
+        {"release": Release(EMBEDDED, has_scan=False).info.id, "quality": 90.0},
+        {"status": "failed", "failure": "E_SIZE"},
+    ]  # fmt: skip
+    names = [f"n{place}" for place in range(len(said))]
+    dialogues.add(store, "lea", [make_dialogue(name, "Hello", "Hi") for name in names])
+    verdicts = [
+        make_verdict(name, **{"quality": None, **more}) for name, more in zip(names, said, strict=True)
+    ]
+    verdicts[2] = verdicts[2].model_copy(update={"findings": (make_finding("C3", quote="Hi"),)})
+    dialogues.add_verdicts(store, "lea", verdicts)
+    annotations.review(store, "rob", "d1", "rob", ["C1"], [], expected=None)
+    page = open_page("lea")
+    (rows,) = (each.value for each in page.test.table if "Share of judged dialogues" in each.value.columns)
+    shares = [each.replace("\\", "") for each in rows["Share of judged dialogues"]]
+    assert shares == ["67% (30–90) of 6", "12% (2–47) of 8", "14% (3–51) of 7"]
+    assert rows["Confirmed of decided"][0].replace("\\", "") == "0% (0–79) of 1"
+    assert "Left out are those to which no policy" in page.words

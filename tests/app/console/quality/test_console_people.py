@@ -36,7 +36,7 @@ def test_people_have_figures_with_intervals(answered: Store, open_page: Callable
     cells = "\n".join(each.value.to_string() for each in page.test.table).replace("\\", "")
     assert "rob" in cells
     assert "ria" in cells
-    assert "10 answers of 2 people" in page.text
+    assert "10 annotations by 2 people" in page.text
     assert "20 (20–20)" in cells
 
 
