@@ -99,7 +99,7 @@ class _Talk:
         self._last = dict[Kind, tuple[str, str]]()
         self._is_relative = False
         self._lists, self._fresh = list[list[JsonValue]](), list[list[JsonValue]]()
-        self._sent = dict[tuple[frozenset[str], Kind], set[int]]()
+        self._sent = dict[tuple[str, frozenset[str], Kind], set[int]]()
 
     def add(self, turn: Turn, uses: Sequence[ToolUse], results: Sequence[Field]) -> None:
         """Adds a turn, its calls, and the quantities of the results in it."""
@@ -118,8 +118,9 @@ class _Talk:
             self.stated.add_fields(results)
             self._fresh += _lists_of(parse_result(turn.text))
         self.stated.add(turn.text)
-        for field in (field for use in uses for field in _sent_by(use)):
-            self._sent.setdefault((field.stems, field.kind), set()).add(field.value)
+        for use in uses:
+            for field in _sent_by(use):
+                self._sent.setdefault(_place(use, field), set()).add(field.value)
 
     def _add_since(self, text: str) -> None:
         self._last = {
@@ -145,7 +146,7 @@ class _Talk:
             is_alike = abs(len(str(max(agreed, default=0))) - len(str(max(odd, default=0)))) <= 1
             if len(agreed) == 1 and len(odd) == 1 and (kind != "number" or is_alike):
                 return f"{show(kind, odd.pop())}; agreed was {show(kind, agreed.pop())}"
-        why = self._other_than_before(own) or self._other_count(own, elsewhere)
+        why = self._other_than_before(use, own) or self._other_count(own, elsewhere)
         if why is None and names_write(use.call.name):
             days = _weekdays(str(use.call.arguments))
             why = self._other_day(own, days) or self._other_amount(own, elsewhere)
@@ -231,11 +232,11 @@ class _Talk:
         wishes = (self._by_customer, quantities(self._reply), quantities(self._proposal))
         return {n for wish in wishes for n in _of(kind, wish)}
 
-    def _other_than_before(self, own: Sequence[Field]) -> str | None:
+    def _other_than_before(self, use: ToolUse, own: Sequence[Field]) -> str | None:
         """Return a number of a call that stands nowhere, where an earlier call had a stated one in its
         place."""
         for field in own:
-            before = self._sent.get((field.stems, field.kind), set[int]())
+            before = self._sent.get(_place(use, field), set[int]())
             if field.kind.startswith("count") and len(before) == 1 and field.value not in {0, *before}:
                 n = next(iter(before))
                 numbers = self.stated.of("number")
@@ -281,6 +282,11 @@ MAX_DAYS = 7
 """Most days between a stated day and one that is a slip of it."""
 MAX_COUNT = 500
 """Largest value that is a count, not the number of a thing."""
+
+
+def _place(use: ToolUse, field: Field) -> tuple[str, frozenset[str], Kind]:
+    """Return the place of a field among all calls; a bare quantity is one of things of its tool."""
+    return use.call.name if field.kind in _QUANTITY else "", field.stems, field.kind
 
 
 def _sent_by(use: ToolUse) -> list[Field]:

@@ -273,7 +273,8 @@ def _slipped_sum(words: str, turn: str, before: str, stated: StatedQuantities) -
     counts = [n // 100 for n in numbers if n % 100 == 0 and 200 <= n <= 10_000]
     for value in own:
         rest = sorted(figures - {value})
-        if stated.has_amount(value) or is_made_of(value, rest, quantities(turn).get("percent", ())):
+        others = sorted(own.union(beside) - {value})[:MAX_FIGURES]
+        if stated.has_amount(value) or is_made_of(value, others, quantities(turn).get("percent", ())):
             continue
         parts, sums = sorted(own - {value}) if len(own) > 2 else rest, dict[int, str]()
         if parts and value > parts[-1]:
@@ -283,7 +284,12 @@ def _slipped_sum(words: str, turn: str, before: str, stated: StatedQuantities) -
             sums |= {b - a: f"{b / 100:g} - {a / 100:g}" for a, b in combinations(parts, 2) if b % a}
         if value == max(own):
             factors = [n for n in counts if n * 100 not in own]
-            sums |= {each * n: f"{n} times {each / 100:g}" for each in own - {value} for n in factors}
+            sums |= {
+                each * n: f"{n} times {each / 100:g}"
+                for each in own - {value}
+                for n in factors
+                if abs(each * n - value) > n  # as far as a rounded share is off
+            }
         slips = [each for each in sums if min(each, value) >= 1000 and is_slip(str(each), str(value))]
         if len(slips) == 1:
             return f"{sums[slips[0]]} are {slips[0] / 100:g}"
