@@ -108,7 +108,7 @@ def make_batches(n: int, is_sqlite: bool) -> Iterator[RowBatch]:
             }  # fmt: skip
             batch.add(annotation_rows, review)
         facts = {"number": first_number(at_ms) + number % 1000, "dialogue": name, "at_ms": at_ms}
-        facts |= {"day": at_ms // DAY_MS, **origin}
+        facts |= {"day": at_ms // DAY_MS, "rating": None, **origin}
         rows = combine(facts, NewestVerdict(RELEASE, verdict), answers, [], "reviewed" if answers else "none")
         batch.add(dialogue_index, rows.dialogue)
         for each in rows.findings:
