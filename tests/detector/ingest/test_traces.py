@@ -57,7 +57,7 @@ def span(number: int, attributes: dict[str, Any], trace: str = "t1", **more: Any
 def chat(
     number: int, first: int, last: int, n_output: int = 1, *, text: bool = True, **more: Any
 ) -> dict[str, Any]:
-    """A span of the messages `first` to `last` of `SAID`."""
+    """A span of `MESSAGES` from `first` to `last`."""
     write: Any = json.dumps if text else lambda value: value
     values = {
         "gen_ai.operation.name": "chat",
