@@ -15,7 +15,7 @@ from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.quality.explore import read_place, show_steps
 from dialint.app.console.tables import dialogue_cell, go_to, select, show_table
 from dialint.app.console.tasks.answer import Selection, load_reasons
-from dialint.app.console.tasks.dialogue_view import finding_marks, show_marked_dialogue
+from dialint.app.console.tasks.dialogue_view import Mark, finding_marks, show_marked_dialogue
 from dialint.app.console.tasks.items import claim_dialogue
 from dialint.app.console.tasks.page_session import find_session, list_open
 from dialint.app.console.text import (
@@ -85,8 +85,7 @@ def dialogue_page(store: Store, account: Account) -> None:
     _show_actions(store, account, history.dialogue)
     left, right = st.columns([11, 9], gap="medium")
     with left:
-        findings = () if newest is None else newest.findings
-        marks = finding_marks(findings, () if newest is None else newest.suggestions)
+        marks = list_marks(history)
         focus = min((mark.selection.turn for mark in marks), default=None)
         show_marked_dialogue(
             history.dialogue, marks, focus, name,
@@ -182,6 +181,26 @@ def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
         return
     st.session_state[LAST] = back
     go_to("review")
+
+
+def list_marks(history: DialogueHistory) -> list[Mark]:
+    """Return the marks of the newest verdict's findings and suggestions, and of the words in which reviewers
+    and experts see an error where it has none."""
+    newest = history.verdicts[-1].verdict if history.verdicts else None
+    marks = [] if newest is None else finding_marks(newest.findings, newest.suggestions)
+    proposed = set() if newest is None else {*map(_place, (*newest.findings, *newest.suggestions))}
+    by_people = {
+        _place(finding): finding
+        for answer in history.answers
+        if int(answer.id) in history.current and answer.kind in ("reviewer", "expert", "appeal")
+        for finding in answer.findings
+    }
+    added = [finding for place, finding in by_people.items() if place not in proposed]
+    return marks + [Mark.of(each, f"+ {each.code}", "kept") for each in added]
+
+
+def _place(finding: Finding) -> tuple[int, str, int, int]:
+    return finding.turn, finding.code, finding.start, finding.end
 
 
 Event = tuple[datetime, str, tuple[str, ...]]

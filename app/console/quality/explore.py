@@ -15,7 +15,7 @@ from typing import Any
 
 import streamlit as st
 
-from dialint.app.console.i18n import N_, _, choose_name, from_ms, ngettext, show_number, show_time
+from dialint.app.console.i18n import N_, _, choose_name, from_ms, ngettext, show_number
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import Cell, Chips, Colour, dialogue_cell, go_to, select, show_table
 from dialint.app.console.text import percent, safe_markdown, safe_text
@@ -78,7 +78,7 @@ def _show_hits(hits: Sequence[SearchHit], place: dict[str, str], *, with_text: b
         scores = [
             "–" if each is None else show_number(round(each)) for each in (hit.quality, hit.reviewed_quality)
         ]
-        at = show_time(from_ms(hit.at_ms)).removesuffix(" UTC")
+        at = f"{from_ms(hit.at_ms):%Y-%m-%d %H:%M}"
         states = {("status", hit.status), ("review", hit.review), ("appeal", hit.appeal)} - usual
         titles = [_(title) for field, value, title in STATUSES.values() if (field, value) in states]
         row: list[Cell] = [at, dialogue_cell(hit.dialogue, **place), origin, _make_chips(hit.findings)]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from console_records import make_finding, make_verdict
 
+from dialint.app.console.quality.dialogue_page import list_marks
 from dialint.app.console.quality.explore import NAMES, make_search
 from dialint.app.console.text import no_findings_text, quality_text, verdict_text
 from dialint.detector.records import Dialogue, JudgeRecord, NotJudged, Turn
@@ -13,6 +14,7 @@ from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.history import read_history
 from dialint.labeling.store.records import Project
 from dialint.labeling.store.search import Search, search
 
@@ -187,3 +189,10 @@ def test_a_dialogue_page_tells_the_whole_history(open_page: Callable[..., Any], 
     similar = [each.value for each in page.test.table if "Same words" in each.value.columns]
     assert "[d2](/dialogue?id=d2)" in list(similar[0]["Dialogue"]), "d2 says the same"
     assert annotations.review(store, "ria", "d1", "k2", ["T1"], expected=2, turn=None).seen_verdict
+
+
+def test_a_dialogue_page_marks_what_people_added(store: Store) -> None:
+    found = [make_finding("T1", 3, "We will", 1.0), make_finding("U2", 3, "look", start=8)]
+    annotations.review(store, "rob", "d2", "k", ["C1", "T1", "U2"], found, expected=None)
+    marks = list_marks(read_history(store, "ria", "d2"))
+    assert [(mark.label, mark.selection.start) for mark in marks] == [("1 C1", 0), ("2 T1", 0), ("+ U2", 8)]
