@@ -198,7 +198,8 @@ def _show_codes(rates: coaching.CodeRates, taxonomy: Taxonomy) -> None:
         rows.append((name, share_text(k, n), share_text(k_other, n_other), words[difference]))
     alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
     draw_shares(marks, _("Share of dialogues"), alt, n_rows=len(codes))
-    show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)
+    with st.container(key="coaching errors"):
+        show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)
     if not rates.other_dialogues:
         st.caption(_("There are too few other agents to compare with: their own figures could be read off."))
         return

@@ -85,7 +85,8 @@ def _show_hits(hits: Sequence[SearchHit], place: dict[str, str], *, with_text: b
         rows.append([*row, ", ".join(titles) or "–", *scores])
         if with_text:
             rows[-1].insert(4, "" if hit.snippet is None else hit.snippet.text)
-    show_table([*headings[:4], *([_("Text")] if with_text else []), *headings[4:]], rows)
+    with st.container(key="explore hits"):
+        show_table([*headings[:4], *([_("Text")] if with_text else []), *headings[4:]], rows)
     st.caption(_("Times in UTC. ✓ confirmed, ✗ rejected, ✎ changed, + added by a person, ? suggestion."))
 
 

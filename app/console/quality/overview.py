@@ -219,7 +219,8 @@ def _show_codes(
         )
         for group in groups
     ]  # fmt: skip
-    show_table((_("Error"), _("Findings"), share, _("Confirmed of decided")), rows)
+    with st.container(key="overview errors"):
+        show_table((_("Error"), _("Findings"), share, _("Confirmed of decided")), rows)
     st.caption(paragraph("Judged are the scored dialogues"))
 
 
