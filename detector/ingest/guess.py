@@ -7,7 +7,7 @@ for speakers, times, repeated ids.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -16,7 +16,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.log_format import FIELDS, read_rating
 from dialint.detector.ingest.mapping import MEANINGS, parse_route, paths_of
 from dialint.detector.ingest.readers.columns import MAX_NOTE_WORDS
-from dialint.detector.ingest.times import TimeFormat
+from dialint.detector.ingest.times import DateOrderDetector, TimeFormat, time_column
 from dialint.detector.ingest.tree_mapping import value_at
 from dialint.detector.ingest.words import (
     ANY_ROLE,
@@ -104,6 +104,10 @@ def guess_meanings(records: Sequence[Any], config: ReadConfig) -> Guess:
             fields[meaning] = path
             if name < NAME_SCORE - 1:
                 by_content.append(meaning)
+    if "time" in fields:
+        usual = [name for name in values if _score_name(name, "time") >= NAME_SCORE - 1]
+        others = [name for name in usual if name not in fields.values() and _fits(name, "time", fields)]
+        fields["time"] = time_path(values, (fields["time"], *others))
     words = speaker_words(values.get(fields.get("role", ""), []), config)
     unknown = [word for word, role in words.items() if role is None]
     sides = {role for role in words.values() if role}
@@ -111,6 +115,15 @@ def guess_meanings(records: Sequence[Any], config: ReadConfig) -> Guess:
         words[unknown[0]] = "agent" if "customer" in sides else "customer"
     ordered = {meaning: fields[meaning] for meaning in MEANINGS if meaning in fields}
     return Guess(ordered, by_content, words)
+
+
+def time_path(values: Mapping[str, Sequence[Any]], names: Sequence[str]) -> str:
+    """The path of the time among some that may hold it, or a day and its clock, joined (`time_column`)."""
+    columns = {name: DateOrderDetector() for name in names}
+    for name, times in columns.items():
+        for value in values.get(name, ()):
+            times.add(value)
+    return time_column(columns)
 
 
 def _score_cells(

@@ -28,7 +28,7 @@ MEANINGS = {
     "id": "dialogue; several joined by + make one id",
     "role": Message("who speaks"),
     "text": Message("what is said"),
-    "time": "when",
+    "time": "when; Date+Time joins two columns",
     "order": "place of the turn in its dialogue, where the log is not in order",
     "author": "name or id of who speaks",
     "agent": "name or id of the dialogue's agent",
@@ -244,8 +244,8 @@ class MappedRecord:
         self.ids = tuple(filter(None, mapping.fields.get("id", "").split("+")))
         self.paths = dict.fromkeys(self.ids, "id")
         for name, path in mapping.fields.items():
-            if name != "id":
-                self.paths.setdefault(path, name)
+            for part in path.split("+") if name == "time" else [path]:
+                self.paths.setdefault(part, name)
         self._routes = {path: parse_route(path) for path in self.paths}
         self.lists = self._routes[mapping.fields["text"]][:-1]
         for path, route in self._routes.items():

@@ -21,6 +21,7 @@ from dialint.detector.ingest.guess import (
     guess_meanings,
     is_number,
     speaker_words,
+    time_path,
     unknown_privacy_words,
     values_of,
 )
@@ -146,7 +147,9 @@ def _of_columns(source: Source, detected: DetectedFormat, columns: Columns, reco
     values = values_of(records)
     if "order" in fields and not all(map(is_number, values[fields["order"]])):
         del fields["order"]
-    used = {*columns.ids, *columns.names.values()}
+    if columns.times:
+        fields["time"] = time_path(values, columns.times)
+    used = _columns_of(fields)
     words = speaker_words(values.get(fields["role"], []), columns.config)
     privacy = unknown_privacy_words(fields.get("private"), values, columns.config)
     unread = [name for name in records[0] if name not in used]

@@ -7,6 +7,7 @@ if that is ambiguous the user has to decide. Dates with points have the day firs
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -26,12 +27,18 @@ CENTURY = 2000
 """Century of years of two digits."""
 
 _EPOCH = re.compile(r"-?\d{9,14}(?:\.\d{1,9})?")
+_CLOCK = r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6}))?)?"
+_ZONE = r"(?: ?(Z|UTC|GMT|[+-]\d{2}:?\d{2}))?"
 _DATE = re.compile(
-    r"(\d{1,4})([./-])(\d{1,2})([./-])(\d{4}|\d{2})"
-    r"(?:(?:,? {1,3}|T)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6}))?)?(?: ?([AaPp])\.?[Mm]\.?)?)?"
-    r"(?: ?(Z|UTC|GMT|[+-]\d{2}:?\d{2}))?"
+    rf"(\d{{1,4}})([./-])(\d{{1,2}})([./-])(\d{{4}}|\d{{2}})(?:(?:,? {{1,3}}|T){_CLOCK})?{_ZONE}"
 )
+_HALF_DAY = re.compile(r"(?<!\d)(0?[1-9]|1[0-2])(:\d{2}(?::\d{2}(?:[.,]\d{1,6})?)?) ?([AaPp])\.?[Mm]\b\.?")
+_TIME_OF_DAY = re.compile(_CLOCK + _ZONE)
+_MIDNIGHT = re.compile(r"(?<=\d)[T ]00?:00(?::00(?:\.0+)?)?$")
+"""The clock that spreadsheets and databases write for a day without one."""
 SEPARATED = re.compile(r"\s+")
+SHARE = 0.9
+"""Least share of a column's times that are days, or clock times, if it is one of those."""
 
 
 def check_time_format(pattern: str, zone: str | None) -> None:
@@ -82,6 +89,7 @@ class TimeFormat:
             with suppress(ValueError):
                 return datetime.strptime(text, self.pattern)
             return None
+        text = _in_24_hours(text)
         time = parse_iso(text)
         if time is None and _EPOCH.fullmatch(text):
             time = from_epoch(float(text))
@@ -91,6 +99,11 @@ class TimeFormat:
             with suppress(ValueError, TypeError, OverflowError, IndexError):
                 time = parsedate_to_datetime(text)
         return time
+
+
+def _in_24_hours(text: str) -> str:
+    """A time with its hours of a.m. and p.m. as those of 24."""
+    return _HALF_DAY.sub(lambda match: f"{int(match[1]) % 12 + 12 * (match[3] in 'pP'):02}{match[2]}", text)
 
 
 def parse_iso(value: str) -> datetime | None:
@@ -124,34 +137,67 @@ def _local(text: str, order: Order) -> datetime | None:
         day, month = (first, second) if is_day_first else (second, first)
         year = third if len(match[5]) == 4 else CENTURY + third
     hour, minute, second_of = int(match[6] or 0), int(match[7] or 0), int(match[8] or 0)
-    if match[10]:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + 12 * (match[10] in "pP")
     try:
         time = datetime(year, month, day, hour, minute, second_of, int((match[9] or "").ljust(6, "0")))
     except ValueError:
         return None
-    zone = match[11]
+    zone = match[10]
     return time if zone is None else parse_iso(time.isoformat() + ("Z" if zone.isalpha() else zone))
+
+
+def lacks_year(text: str) -> bool:
+    """Returns whether a text that is no time is a day without a year, a clock time, or both."""
+    day, n_clocks = re.subn(_CLOCK, "", text)
+    numbers = re.findall(r"\d+", day)
+    return bool(n_clocks or numbers) and len(numbers) < 3 and all(len(number) < 3 for number in numbers)
+
+
+def time_cell(cells: Mapping[str, object], names: str) -> object:
+    """The cell of that name; or those whose names + joins, with a blank between: a day, without the midnight
+    that may stand beside it, and a clock time. None if one is empty."""
+    if names in cells:
+        return cells[names]
+    parts = [cells.get(name) for name in names.split("+")]
+    return None if None in parts or "" in parts else " ".join(_MIDNIGHT.sub("", str(part)) for part in parts)
+
+
+def time_column(columns: Mapping[str, DateOrderDetector]) -> str:
+    """The first of several columns of times; joined by + if one holds days, one clock times, and no other
+    either: the day first."""
+    first = next(iter(columns))
+    days = [name for name, times in columns.items() if times.days > SHARE * times.n]
+    clocks = [name for name, times in columns.items() if times.clocks > SHARE * times.n]
+    return f"{days[0]}+{clocks[0]}" if len(days) == len(clocks) == 1 and first in days + clocks else first
 
 
 @dataclass
 class DateOrderDetector:
     """Detects the order of day and month in the dates of a column. `example` is the first ambiguous date,
-    masked."""
+    masked. Of `n` cells, `days` have no clock and `clocks` no day."""
 
     day_first: int = 0
     month_first: int = 0
     either: int = 0
     example: str = ""
+    n: int = 0
+    days: int = 0
+    clocks: int = 0
 
     def add(self, value: object) -> None:
         """Add one cell."""
-        if not isinstance(value, str) or not value[:1].isdigit():
+        if value is None or value == "":
             return
-        match = _DATE.fullmatch(SEPARATED.sub(" ", value).strip())
-        if match is None or match[2] == "." or match[2] != match[4] or len(match[1]) > 2:
+        self.n += 1
+        text = _in_24_hours(SEPARATED.sub(" ", str(value)).strip())
+        match = _DATE.fullmatch(_MIDNIGHT.sub("", text))
+        clock = _TIME_OF_DAY.fullmatch(text)
+        self.clocks += clock is not None
+        self.days += (
+            match[6] is None if match else not clock and TimeFormat().parse(f"{text} 0:00") is not None
+        )
+        if not isinstance(value, str) or match is None:
+            return
+        if match[2] == "." or match[2] != match[4] or len(match[1]) > 2:
             return
         first, second = int(match[1]), int(match[3])
         if first > 12 >= second:

@@ -29,7 +29,7 @@ from dialint.detector.ingest.log_format import RawDialogue, RawTurn
 from dialint.detector.ingest.mapping import ROLES
 from dialint.detector.ingest.outcomes import BadRecord, json_kind, record_boundary, too_many_turns
 from dialint.detector.ingest.quoted_text import EarlierMessages, Kind, find_quoted_text
-from dialint.detector.ingest.times import from_epoch, parse_iso
+from dialint.detector.ingest.times import from_epoch, lacks_year, parse_iso
 from dialint.detector.ingest.words import ANY_ROLE, BLANK, format_word, has_note_prefix, roles_of
 from dialint.detector.offsets import Edit, Piece, assemble, compose, remove_ranges
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role
@@ -314,6 +314,8 @@ def _time(value: object, zone: str | None, path: str) -> datetime | None:
             time = time.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
     if value is not None and (time is None or not FIRST_YEAR <= time.year <= LAST_YEAR):
         expected = Message("a time between {first} and {last}, ISO 8601", first=FIRST_YEAR, last=LAST_YEAR)
+        if isinstance(value, str) and lacks_year(value):
+            expected = Message("a day with its year: add it, or read no times, by a mapping without 'time:'")
         raise BadRecord("E_TIME", path, excerpt(value), expected)
     return time
 

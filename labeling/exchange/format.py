@@ -24,8 +24,14 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from dialint.detector.errors import ConfigError, excerpt
+from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord, file_error
-from dialint.detector.ingest.readers.tables import TableFormat, detect_table_format, read_rows
+from dialint.detector.ingest.readers.tables import (
+    DEFAULT_CONFIG,
+    TableFormat,
+    detect_table_format,
+    read_rows,
+)
 from dialint.detector.ingest.sources import Source
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.masking.spans import PLACEHOLDER
@@ -318,18 +324,20 @@ def format_by_name(name: str) -> LabelFormat:
     return label_format
 
 
-def detect_format(source: Source, name: str = "auto") -> tuple[Plugin, TableFormat]:
+def detect_format(
+    source: Source, name: str = "auto", config: ReadConfig = DEFAULT_CONFIG
+) -> tuple[Plugin, TableFormat]:
     """The label format of `source`, detected by its first rows unless it is named, and its table format.
 
     Raises:
         InputRefused: E_FORMAT, no row is of a supported format; or the file is unreadable.
         ConfigError: no format has that name.
     """
-    table_format = detect_table_format(source)
+    table_format = detect_table_format(source, config)
     if name != "auto":
         return find_plugin(name), table_format
     formats = plugins(GROUP)
-    for located in islice(read_rows(source, table_format), N_PROBED_ROWS):
+    for located in islice(read_rows(source, table_format, config), N_PROBED_ROWS):
         for plugin in () if isinstance(located.value, BadRecord) else formats.values():
             if plugin.load(LabelFormat).matches(located.value):
                 return plugin, table_format

@@ -31,9 +31,10 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, TooManyBad
 from dialint.detector.example_files import to_line
+from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
-from dialint.detector.ingest.readers.tables import read_rows
+from dialint.detector.ingest.readers.tables import DEFAULT_CONFIG, read_rows
 from dialint.detector.ingest.sources import Source
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.plugins import Plugin, describe
@@ -57,6 +58,8 @@ class ImportConfig:
     """File for the annotations (.jsonl); must not exist. Without it they go into the store."""
     format: str = "auto"
     """Format of the labels; auto detects it."""
+    encoding: str = "auto"
+    """Encoding of the labels, such as cp1252; auto detects it where that is safe."""
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Codes that labelers answered for, where the labels do not say."""
     name: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
@@ -73,6 +76,7 @@ class ImportConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        ReadConfig(encoding=self.encoding)
         self.names()
 
     def names(self) -> dict[str, str]:
@@ -90,7 +94,7 @@ class ImportConfig:
         context = LabelContext(
             taxonomy, dialogues, codes, self.names(), None if "*" in labelers else labelers or None
         )
-        return LabelReader(context, self.kind)
+        return LabelReader(context, self.kind, ReadConfig(encoding=self.encoding))
 
 
 def import_labels(config: ImportConfig) -> None:
@@ -205,6 +209,7 @@ class LabelReader:
 
     context: LabelContext
     kind: Kind = "crowd"
+    config: ReadConfig = DEFAULT_CONFIG
     counts: Counts = field(default_factory=Counts)
     accepted: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
@@ -219,13 +224,13 @@ class LabelReader:
         Raises:
             InputRefused: the file is refused whole, or holds no records.
         """
-        plugin, table_format = detect_format(source, name)
+        plugin, table_format = detect_format(source, name, self.config)
         label_format: LabelFormat = plugin.load(LabelFormat)
         self.plugins.append(plugin)
         label = source.path.name.partition(".")[0] if source.name != "-" else "stdin"
         state = ReadState(self.context, label, self.kind)
         rows, once = 0, label_format.name != "dialint"
-        for line, offset, row in read_rows(source, table_format):
+        for line, offset, row in read_rows(source, table_format, self.config):
             rows += 1
             for item in _read_row(row, label_format.read, state):
                 outcome = self._check_repeated(item, once)

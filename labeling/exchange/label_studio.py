@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, cast
 from xml.sax.saxutils import quoteattr
 
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.outcomes import BadRecord, file_error
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange.format import (
@@ -60,6 +60,12 @@ def interface(codes: Iterable[str]) -> str:
 
 
 def _read(row: Row, state: ReadState) -> ReadAnswers:
+    if _is_flat(row):
+        raise file_error(
+            "E_FORMAT", state.label,
+            "a CSV or JSON-MIN export of Label Studio, which leaves out predictions, ground truth and the "
+            "regions of reasons; choose its JSON export",
+        )  # fmt: skip
     data = mapping(row.get("data"), "data")
     view = state.context.view(data.get("dialogue_id"), "data.dialogue_id")
     paragraphs = _paragraphs(data, view)
@@ -74,6 +80,11 @@ def _read(row: Row, state: ReadState) -> ReadAnswers:
         except BadRecord as bad:
             bad.dialogue_id = view.dialogue.id
             yield bad
+
+
+def _is_flat(row: Row) -> bool:
+    """Returns whether a row is of an export with the data and one annotation in one object."""
+    return {"annotator", "annotation_id", "lead_time"} <= row.keys()
 
 
 def _paragraphs(data: dict[str, Any], view: DialogueView) -> list[str]:
@@ -270,6 +281,7 @@ def _results(findings: Iterable[Finding], item: ExportItem, name: str, origin: s
 
 FORMAT = LabelFormat(
     "label-studio", "json",
-    lambda row: isinstance(row.get("data"), dict) and ("annotations" in row or "predictions" in row),
+    lambda row: _is_flat(row)
+    or (isinstance(row.get("data"), dict) and ("annotations" in row or "predictions" in row)),
     _read, _rows,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.log_format import RawTurn, as_name
 from dialint.detector.ingest.mapping import MappedRecord, nearest
 from dialint.detector.ingest.outcomes import BadRecord, file_error
-from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
+from dialint.detector.ingest.times import DateOrderDetector, TimeFormat, time_cell, time_column
 from dialint.detector.ingest.words import (
     ANY_ROLE,
     BLANK,
@@ -56,17 +56,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Columns:
-    """The column of each meaning; an id may consist of several.
+    """The column of each meaning; an id and a time may consist of several.
 
-    `by_path`: the names are paths of a mapping. `notes` are further columns that may mark internal notes by
-    their words; `Survey.columns` keeps those that do, and adds the `speakers` whose words mean something else
-    here.
+    `by_path`: the names are paths of a mapping. `times` are the columns that may hold the time, the chosen
+    one first; `Survey.columns` joins a day and its clock. `notes` are further columns that may mark internal
+    notes by their words; `Survey.columns` keeps those that do, and adds the `speakers` whose words mean
+    something else here.
     """
 
     config: ReadConfig
     ids: tuple[str, ...]
     names: Mapping[str, str]
     by_path: bool = False
+    times: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     speakers: Mapping[str, Role] = field(default_factory=dict)
 
@@ -76,10 +78,12 @@ class Columns:
         loose = {normalize_name(name): name for name in reversed(header)}
         names: dict[str, str] = {}
         ids: tuple[str, ...] = ()
+        times: tuple[str, ...] = ()
         for meaning, usual in column_names().items():
             chosen = config.mapped.fields.get(meaning)
             if chosen is not None:
-                parts = [chosen] if chosen in header else chosen.split("+") if meaning == "id" else [chosen]
+                is_joined = meaning in ("id", "time") and chosen not in header
+                parts = chosen.split("+") if is_joined else [chosen]
                 lost = next((part for part in parts if part not in header), None)
                 if lost is not None:
                     return Message(
@@ -87,11 +91,12 @@ class Columns:
                         name=lost, nearest=nearest(lost, header), names=", ".join(header[:12]),
                     )  # fmt: skip
             else:
-                parts = [loose[name] for name in usual if name in loose][:1]
+                parts = [loose[name] for name in usual if name in loose]
             if parts and meaning == "id":
-                ids = tuple(parts)
+                ids = tuple(parts) if chosen else (parts[0],)
             elif parts and (chosen is not None or parts[0] not in names.values()):
-                names[meaning] = parts[0]
+                names[meaning] = chosen or parts[0]
+                times = times if meaning != "time" else (chosen,) if chosen else tuple(parts)
         missing = [need for need in REQUIRED if need not in names and not (need == "id" and ids)]
         if missing:
             return Message(
@@ -100,13 +105,13 @@ class Columns:
             )  # fmt: skip
         used = {name for meaning, name in names.items() if meaning not in NOTE_MEANINGS}.union(ids)
         notes = tuple(name for name in header if name not in used)
-        return cls(config, ids, names, notes=notes)
+        return cls(config, ids, names, times=times, notes=notes)
 
     @classmethod
     def of_shape(cls, shape: MappedRecord, config: ReadConfig) -> Columns:
         """The columns of the cells that a mapping extracts from each message."""
         names = {meaning: path for meaning, path in config.mapped.fields.items() if meaning != "id"}
-        return cls(config, shape.ids, names, by_path=True)
+        return cls(config, shape.ids, names, True, tuple(names[one] for one in ("time",) if one in names))
 
     def name_of(self, meaning: str) -> str:
         """The name of a meaning's column, or the last key of its path; "" if there is none."""
@@ -137,7 +142,10 @@ class Columns:
 
     def cell(self, cells: Mapping[str, object], meaning: str) -> object:
         """The cell of a meaning; None if there is no such column."""
-        return cells.get(self.names[meaning]) if meaning in self.names else None
+        if meaning not in self.names:
+            return None
+        name = self.names[meaning]
+        return time_cell(cells, name) if meaning == "time" else cells.get(name)
 
     def dialogue_id(self, cells: Mapping[str, object]) -> object:
         """The dialogue id of a row; None if one of its parts is missing or not a text."""
@@ -229,11 +237,10 @@ class Survey:
     def __init__(self, columns: Columns, file: str) -> None:
         self.n_rows = 0
         self._columns, self._file = columns, file
-        is_auto = columns.config.mapped.time_format == "auto"
-        self._time = columns.names.get("time") if is_auto else None
+        times = () if "%" in columns.config.mapped.time_format else columns.times
+        self._times = {name: DateOrderDetector() for name in times}
         self._last: object = self
         self._starts = array("q")
-        self._dates = DateOrderDetector()
         self._words: dict[str, set[object]] = {name: set() for name in columns.notes}
         self._first: dict[str, dict[int, object]] = {}
         self._mixed: set[str] = set()
@@ -260,8 +267,8 @@ class Survey:
             speaker = row.cells[self._role]
             if isinstance(speaker, str | None):
                 self._speakers.add(speaker or "")
-        if self._time is not None:
-            self._dates.add(row.cells.get(self._time))
+        for column, times in self._times.items():
+            times.add(time_cell(row.cells, column))
 
     def _add_words(self, cells: Mapping[str, object], dialogue: int, same: bool) -> None:
         """Adds the cells that may mark notes; `same`: they are of the dialogue of the row before. From the
@@ -287,7 +294,8 @@ class Survey:
 
     def columns(self) -> Columns:
         """The columns; `notes` are now those whose words differ within a dialogue and include one for
-        internal notes: one word for a whole dialogue is a property of the dialogue.
+        internal notes: one word for a whole dialogue is a property of the dialogue. The time is joined of two
+        columns where one has the days and one the clock.
 
         Raises:
             InputRefused: E_ROLE, several words mean one side of the dialogues and none means the other.
@@ -304,6 +312,8 @@ class Survey:
             )  # fmt: skip
         notes = tuple(name for name in self._words if name in self._first and name in self._mixed)
         names = dict(self._columns.names)
+        if self._times:
+            names["time"] = time_column(self._times)
         if names.get("channel") in notes:
             del names["channel"]
         return replace(self._columns, notes=notes, names=names, speakers=speakers)
@@ -315,9 +325,19 @@ class Survey:
 
         return len(np.unique(np.frombuffer(self._starts, dtype=np.int64))) == len(self._starts)
 
+    @property
+    def _dates(self) -> DateOrderDetector:
+        """The detector of the order of day and month; an empty one if the options say it."""
+        name = time_column(self._times) if self._times else ""
+        is_auto = self._columns.config.mapped.time_format == "auto" and name
+        return (
+            self._times.get(name) or self._times[name.partition("+")[0]] if is_auto else DateOrderDetector()
+        )
+
     def facts(self) -> list[Message]:
         """The detected order of dates, as shown to users."""
-        return [Message("dates {order}", order=self._dates.order)] if self._dates.is_decided else []
+        dates = self._dates
+        return [Message("dates {order}", order=dates.order)] if dates.is_decided else []
 
     def times(self) -> TimeFormat:
         """The format of the times.
@@ -325,9 +345,10 @@ class Survey:
         Raises:
             InputRefused: E_TIME, the dates do not show whether the day or the month comes first.
         """
-        if self._dates.is_ambiguous:
-            raise file_error("E_TIME", self._file, self._dates.ambiguity_message())
-        return TimeFormat.of(self._columns.config.mapped.time_format, self._dates.order)
+        dates = self._dates
+        if dates.is_ambiguous:
+            raise file_error("E_TIME", self._file, dates.ambiguity_message())
+        return TimeFormat.of(self._columns.config.mapped.time_format, dates.order)
 
 
 def _one_sided(words: Iterable[str], config: ReadConfig) -> list[str]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, time
 from itertools import groupby
 from typing import Any
 
@@ -194,4 +194,4 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
 
 def _iso(value: object) -> str:
     """Formats a time of a Parquet table; of any other value that JSON cannot hold the type's name."""
-    return value.isoformat() if isinstance(value, datetime | date) else type(value).__name__
+    return value.isoformat() if isinstance(value, datetime | date | time) else type(value).__name__

@@ -291,7 +291,8 @@ def parquet_table(source: Source, config: ReadConfig) -> MessageTable:
         texts = {name for name, kind in zip(names, kinds, strict=True) if _is_text(kind)}
         once = {name for name in texts if may_mark_notes(name) and names.count(name) == 1}
         notes = tuple(name for name in columns.notes if name in once)
-        used = {*columns.ids, *columns.names.values(), *notes}
+        times = (*columns.times, *"+".join(columns.times).split("+"))
+        used = {*columns.ids, *columns.names.values(), *times, *notes}
         if any(names.count(name) > 1 for name in used):
             problem = Message("wrong schema; a column that is read stands there twice")
             raise file_error("E_PARQUET", source.name, problem)

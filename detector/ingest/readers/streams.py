@@ -306,8 +306,8 @@ def _guess_encoding(sample: bytes, source: Source) -> str:
         names_text = Message("{names} or --encoding {name}", names=names_text, name=name)
     raise file_error(
         "E_ENCODING", source.name,
-        "is not UTF-8, and what else it is cannot be told safely; name it, for instance {names}",
-        names=names_text,
+        "is not UTF-8, and what else it is cannot be told safely; name it, for instance {names}, or save it "
+        "as UTF-8", names=names_text,
     )  # fmt: skip
 
 
