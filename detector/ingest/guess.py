@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.log_format import FIELDS, read_rating
 from dialint.detector.ingest.mapping import MEANINGS, parse_route, paths_of
 from dialint.detector.ingest.readers.columns import MAX_NOTE_WORDS
-from dialint.detector.ingest.times import DateOrderDetector, TimeFormat, time_column
+from dialint.detector.ingest.times import DateOrderDetector, Order, TimeFormat, time_column
 from dialint.detector.ingest.tree_mapping import value_at
 from dialint.detector.ingest.words import (
     ANY_ROLE,
@@ -238,7 +238,7 @@ def _is_time(value: object) -> bool:
     if isinstance(value, int | float):
         return 1e9 <= value < 4e9 or 1e12 <= value < 4e12
     if isinstance(value, str):
-        return len(value) >= 8 and TimeFormat().parse(value) is not None
+        return len(value) >= 8 and any(TimeFormat(order=order).parse(value) for order in get_args(Order))
     return hasattr(value, "isoformat")
 
 

@@ -39,6 +39,8 @@ MEANINGS = {
     "private": "whether the message is an internal note",
     "type": "type of the message; internal notes are known by it",
 }
+JOINED = ("id", "time")
+"""Meanings for which + joins several columns or paths."""
 ROLES: dict[str, Role] = {role: role for role in get_args(Role)}
 NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")
 """Codecs of Python that logs are never encoded in."""
@@ -242,9 +244,9 @@ class MappedRecord:
             ConfigError: E_MAPPING, the paths lead into different lists.
         """
         self.ids = tuple(filter(None, mapping.fields.get("id", "").split("+")))
-        self.paths = dict.fromkeys(self.ids, "id")
+        self.paths: dict[str, str] = dict.fromkeys(self.ids, "id")
         for name, path in mapping.fields.items():
-            for part in path.split("+") if name == "time" else [path]:
+            for part in filter(None, path.split("+")) if name in JOINED else [path]:
                 self.paths.setdefault(part, name)
         self._routes = {path: parse_route(path) for path in self.paths}
         self.lists = self._routes[mapping.fields["text"]][:-1]

@@ -97,12 +97,14 @@ class TimeFormat:
             time = _local(text, self.order)
         if time is None:
             with suppress(ValueError, TypeError, OverflowError, IndexError):
-                time = parsedate_to_datetime(text)
+                time = parsedate_to_datetime(text if ":" in text else f"{text} 0:00")
         return time
 
 
 def _in_24_hours(text: str) -> str:
     """A time with its hours of a.m. and p.m. as those of 24."""
+    if "m" not in text and "M" not in text:
+        return text
     return _HALF_DAY.sub(lambda match: f"{int(match[1]) % 12 + 12 * (match[3] in 'pP'):02}{match[2]}", text)
 
 
@@ -158,7 +160,8 @@ def time_cell(cells: Mapping[str, object], names: str) -> object:
     if names in cells:
         return cells[names]
     parts = [cells.get(name) for name in names.split("+")]
-    return None if None in parts or "" in parts else " ".join(_MIDNIGHT.sub("", str(part)) for part in parts)
+    is_whole = all(part is not None and part != "" for part in parts)
+    return " ".join(_MIDNIGHT.sub("", str(part)) for part in parts) if is_whole else None
 
 
 def time_column(columns: Mapping[str, DateOrderDetector]) -> str:
@@ -189,13 +192,14 @@ class DateOrderDetector:
             return
         self.n += 1
         text = _in_24_hours(SEPARATED.sub(" ", str(value)).strip())
-        match = _DATE.fullmatch(_MIDNIGHT.sub("", text))
-        clock = _TIME_OF_DAY.fullmatch(text)
-        self.clocks += clock is not None
-        self.days += (
-            match[6] is None if match else not clock and TimeFormat().parse(f"{text} 0:00") is not None
-        )
-        if not isinstance(value, str) or match is None:
+        match = _DATE.fullmatch(_MIDNIGHT.sub("", text) if "0:00" in text else text)
+        if match is None:
+            is_clock = _TIME_OF_DAY.fullmatch(text) is not None
+            self.clocks += is_clock
+            self.days += not is_clock and TimeFormat().parse(f"{text} 0:00") is not None
+            return
+        self.days += match[6] is None
+        if not isinstance(value, str):
             return
         if match[2] == "." or match[2] != match[4] or len(match[1]) > 2:
             return

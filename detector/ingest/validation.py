@@ -315,7 +315,9 @@ def _time(value: object, zone: str | None, path: str) -> datetime | None:
     if value is not None and (time is None or not FIRST_YEAR <= time.year <= LAST_YEAR):
         expected = Message("a time between {first} and {last}, ISO 8601", first=FIRST_YEAR, last=LAST_YEAR)
         if isinstance(value, str) and lacks_year(value):
-            expected = Message("a day with its year: add it, or read no times, by a mapping without 'time:'")
+            expected = Message(
+                "a time with its year: add it, or leave times out by a mapping without 'time:'"
+            )
         raise BadRecord("E_TIME", path, excerpt(value), expected)
     return time
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.log_format import RawTurn, as_name
-from dialint.detector.ingest.mapping import MappedRecord, nearest
+from dialint.detector.ingest.mapping import JOINED, MappedRecord, nearest
 from dialint.detector.ingest.outcomes import BadRecord, file_error
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat, time_cell, time_column
 from dialint.detector.ingest.words import (
@@ -82,8 +82,7 @@ class Columns:
         for meaning, usual in column_names().items():
             chosen = config.mapped.fields.get(meaning)
             if chosen is not None:
-                is_joined = meaning in ("id", "time") and chosen not in header
-                parts = chosen.split("+") if is_joined else [chosen]
+                parts = chosen.split("+") if meaning in JOINED and chosen not in header else [chosen]
                 lost = next((part for part in parts if part not in header), None)
                 if lost is not None:
                     return Message(
@@ -111,7 +110,8 @@ class Columns:
     def of_shape(cls, shape: MappedRecord, config: ReadConfig) -> Columns:
         """The columns of the cells that a mapping extracts from each message."""
         names = {meaning: path for meaning, path in config.mapped.fields.items() if meaning != "id"}
-        return cls(config, shape.ids, names, True, tuple(names[one] for one in ("time",) if one in names))
+        times = (names["time"],) if "time" in names else ()
+        return cls(config, shape.ids, names, by_path=True, times=times)
 
     def name_of(self, meaning: str) -> str:
         """The name of a meaning's column, or the last key of its path; "" if there is none."""
@@ -142,10 +142,8 @@ class Columns:
 
     def cell(self, cells: Mapping[str, object], meaning: str) -> object:
         """The cell of a meaning; None if there is no such column."""
-        if meaning not in self.names:
-            return None
-        name = self.names[meaning]
-        return time_cell(cells, name) if meaning == "time" else cells.get(name)
+        name = self.names.get(meaning)
+        return None if name is None else time_cell(cells, name) if meaning == "time" else cells.get(name)
 
     def dialogue_id(self, cells: Mapping[str, object]) -> object:
         """The dialogue id of a row; None if one of its parts is missing or not a text."""
@@ -328,11 +326,10 @@ class Survey:
     @property
     def _dates(self) -> DateOrderDetector:
         """The detector of the order of day and month; an empty one if the options say it."""
-        name = time_column(self._times) if self._times else ""
-        is_auto = self._columns.config.mapped.time_format == "auto" and name
-        return (
-            self._times.get(name) or self._times[name.partition("+")[0]] if is_auto else DateOrderDetector()
-        )
+        if not self._times or self._columns.config.mapped.time_format != "auto":
+            return DateOrderDetector()
+        name = time_column(self._times)
+        return self._times[name if name in self._times else name.partition("+")[0]]
 
     def facts(self) -> list[Message]:
         """The detected order of dates, as shown to users."""

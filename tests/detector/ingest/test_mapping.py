@@ -18,7 +18,9 @@ from reading import role_texts
 
 from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.mapping import MEANINGS, load_mapping
+from dialint.detector.ingest.preview import as_yaml, preview
 from dialint.detector.ingest.read import ReadConfig
+from dialint.detector.ingest.sources import open_logs
 
 NESTED = """
 fields:
@@ -176,6 +178,58 @@ def test_tab_separated_tables_with_english_and_spanish_headers(tmp_path: Path, h
     assert role_texts(dialogue) == [("customer", "¿Dónde está?"), ("agent", "Un momento.")]
     assert (dialogue.agent, dialogue.team) == ("Leo", "Norte")
     assert counts.facts[str(path)] == ["delimiter tab", "dates day-first"]
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "expected"),
+    [
+        ("Date,Time", ("24/11/2025", "15:17"), "Date+Time"),
+        ("time,date", ("3:17 pm", "11/24/2025"), "date+time"),
+        ("Datum,Uhrzeit", ("24.11.2025", "15:17:00"), "Datum+Uhrzeit"),
+        ("Date,Hour,time", ("Nov 24, 2025", "x", "3:17 PM"), "Date+time"),
+        ("Date,Time", ("2025-11-24T00:00:00", "15:17:00"), "Date+Time"),  # of a workbook
+        ("created_at,time", ("2025-11-24 15:17", "09:00"), "created_at"),
+        ("sent,date,time", ("24/11/2025", "24/12/2025", "15:17"), "time"),  # of which day is not known
+    ],
+)  # fmt: skip
+def test_a_day_and_its_clock_may_stand_in_two_columns(
+    tmp_path: Path, header: str, cells: tuple[str, ...], expected: str
+) -> None:
+    path = tmp_path / "log.csv"
+    head = ["ticket", "part", "role", "text", *header.split(",")]
+    rows = [["t", "1", who, "It is on its way to you.", *cells] for who in ("customer", "agent")]
+    config = ReadConfig(column=("id=ticket+part",))
+    unknown = ["ticket", "part", "Wer?", "what_was_written", *head[4:]]
+    for names in (head, unknown) if expected != "time" else (head,):
+        csv.writer(out := io.StringIO()).writerows([names, *rows])
+        path.write_text(out.getvalue())
+        result = preview(open_logs([str(path)])[0], config, 10)
+        times = [turn.at for one in result.dialogues for turn in one.turns]
+        assert result.fields["time"] == expected
+        assert times == ([] if expected == "time" else [datetime(2025, 11, 24, 15, 17)] * 2)
+        written = ReadConfig(mapping=mapping(tmp_path, as_yaml(result)), max_bad=1.0)
+        assert reading.dialogues(path, written)[0] == result.dialogues
+
+
+def test_parquet_with_its_own_days_and_clocks_is_joined(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    at = datetime(2025, 11, 24, 15, 17)
+    rows = [{"ticket_id": name, "role": role, "text": "x", "time": at.time(), "date": at.date()}
+            for role in ("customer", "agent") for name in ("1", "2")]  # fmt: skip
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "log.parquet")
+    dialogues, _, _ = reading.dialogues(tmp_path / "log.parquet", ReadConfig())
+    assert [turn.at for one in dialogues for turn in one.turns] == [at] * 4
+
+
+@pytest.mark.parametrize("at", ["24 Nov 15:17", "11/24 15:17", "24.11.", "Mon 24 Nov, 3:17 pm", "15:17"])
+def test_a_time_without_a_year_is_refused_by_what_it_lacks(tmp_path: Path, at: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(f't,role,text,time\n1,customer,"Hi",2025-11-24\n2,agent,Hi,"{at}"\n')
+    (good,), (reject,), _ = reading.dialogues(path, ReadConfig(max_bad=1.0, column=("id=t",)))
+    assert (good.id, reject.code, reject.line) == ("1", "E_TIME", 3)
+    assert str(reject.expected).startswith("a time with its year")
 
 
 def test_parquet_with_structs_and_lists_is_read_by_a_mapping(tmp_path: Path) -> None:

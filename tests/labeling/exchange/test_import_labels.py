@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import tempfile
 from pathlib import Path
@@ -160,6 +162,30 @@ def test_line_ends_that_a_tool_changed_move_offsets_back(tmp_path: Path) -> None
     (labels,), rejects, _ = read_labels(tmp_path / "leo.jsonl", json.dumps(row))
     assert rejects == []
     assert spans(labels) == [("L1", 3, 9, 12, "teh")]
+
+
+@pytest.mark.parametrize("name", ["export.json", "export.csv"])
+def test_a_flat_export_of_label_studio_is_refused_with_the_one_to_choose(tmp_path: Path, name: str) -> None:
+    place = {"start": "1", "end": "1", "startOffset": 3, "endOffset": 20}
+    task = {**studio()["data"], "id": 1, "label": [{**place, "text": "arrived", "labels": ["I1"]}], "text": "x",
+            "annotator": 3, "annotation_id": 11, "created_at": "2026-03-02", "lead_time": 2.5}  # fmt: skip
+    out = io.StringIO()
+    csv.writer(out).writerows([task.keys(), task.values()])
+    with pytest.raises(InputRefused, match=r"E_FORMAT: export: .* choose its JSON export"):
+        read_labels(tmp_path / name, out.getvalue() if name == "export.csv" else json.dumps([task]))
+
+
+def test_labels_in_other_encodings_are_read_as_they_are_or_refused(tmp_path: Path) -> None:
+    table = "task,worker,label\nd1/1/I1,Zoë Müller,yes\n"
+    for encoding in ("utf-8-sig", "utf-16"):
+        ((label,), _, _) = read_labels(tmp_path / "labels.csv", table.encode(encoding))
+        assert label.labeler == "Zoë Müller"
+    with pytest.raises(InputRefused, match=r"E_ENCODING: .*--encoding cp1252"):
+        read_labels(tmp_path / "labels.csv", table.encode("cp1252"))
+    made = config(tmp_path, "", encoding="cp1252")
+    (tmp_path / "labels.csv").write_bytes(table.encode("cp1252"))
+    assert run(made)["counts"]["annotations"] == 1
+    assert json.loads((tmp_path / "annotations.jsonl").read_bytes())["labeler"] == "Zoë Müller"
 
 
 def test_toloka_as_it_exports(tmp_path: Path) -> None:
