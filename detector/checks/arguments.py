@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import chain, dropwhile, pairwise, takewhile
+from itertools import pairwise
 
 from pydantic import JsonValue
 
@@ -16,7 +16,7 @@ from dialint.detector.checks.calls import MODE_KEY, locate_call, may_write, name
 from dialint.detector.checks.quantities import ISO, MONEY_NAME, quantities
 from dialint.detector.checks.values import DIGIT_NAMES, fields_of
 from dialint.detector.checks.words import SENTENCE, fold, has_phrase, is_slip, patterns, read_words, words_of
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall, Turn
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
 from dialint.detector.tool_use import ToolUse, uses_by_turn
 
 _TOKEN = re.compile(r"[^\W_]++")
@@ -186,6 +186,7 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
     if not uses:
         return
     words, called, wishes = set[str](), set[str](), _Wishes()
+    in_a_row = _values_in_a_row(uses, dialogue)
     for text in dialogue.sources:
         words |= _words(text)
         wishes.add(text, "system")
@@ -215,7 +216,7 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                     or wishes.last(use.call, key, value)
                     or wishes.last_choice(use.call, key, value, choices)
                 )
-                if not may_write(name) and len(_sent_from(uses, dialogue, turn, name, key)) > 1:
+                if not may_write(name) and len(in_a_row[turn.index, name, key]) > 1:
                     continue  # looks at several
                 if wish is not None and (name, key) not in reported:
                     reported.add((name, key))
@@ -230,19 +231,20 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
         )
 
 
-def _sent_from(
-    uses: Mapping[int, Sequence[ToolUse]], dialogue: Dialogue, turn: Turn, name: str, key: str
-) -> set[str]:
-    """Return the values of an argument in the calls of a tool from a turn to the next message."""
-    after = dropwhile(lambda each: each.index <= turn.index, dialogue.turns)
-    silent = takewhile(lambda each: each.role == "tool" or not each.text.strip(), after)
-    return {
-        value
-        for each in chain([turn], silent)
-        for use in uses.get(each.index, ())
-        for own, value in strings_of(use.call)
-        if use.call.name == name and own == key
-    }
+def _values_in_a_row(
+    uses: Mapping[int, Sequence[ToolUse]], dialogue: Dialogue
+) -> Mapping[tuple[int, str, str], set[str]]:
+    """Return the values of each argument in the calls of a tool without a message between, by turn, tool and
+    argument; those of one row are one set."""
+    values, row = dict[tuple[int, str, str], set[str]](), dict[tuple[str, str], set[str]]()
+    for turn in dialogue.turns:
+        if turn.role != "tool" and turn.text.strip():
+            row = {}
+        for use in uses.get(turn.index, ()):
+            for key, value in strings_of(use.call):
+                row.setdefault((use.call.name, key), set()).add(value)
+                values[turn.index, use.call.name, key] = row[use.call.name, key]
+    return values
 
 
 def _words(text: str) -> set[str]:

@@ -41,8 +41,9 @@ def test_a_verdict_in_the_store_does_not_tell_who_spoke(two: Store) -> None:
     with_origin = plain.model_copy(update={"agent": "ada", "team": "t", "channel": "c", "agent_turns": 2})
     dialogues.add(two, "lea", [make.dialogue("a")])
     dialogues.add_verdicts(two, "lea", [with_origin])
-    assert two.read(lambda t: dialogues.load_verdict(t, "a")) == plain
-    assert dialogues.add_verdicts(two, "lea", [plain]) == 0
+    stored = two.read(lambda t: dialogues.load_verdict(t, "a"))
+    assert stored == plain.model_copy(update={"agent_turns": 2})
+    assert dialogues.add_verdicts(two, "lea", [stored]) == 0
 
 
 def test_verdicts_become_tasks_once(two: Store) -> None:

@@ -222,9 +222,9 @@ def test_an_error_of_a_call_is_confirmed_and_another_added(
         (1, "T1", 0, 1),
     }
     page = page_of("rob", "dialogue?id=acts")
-    badge = page.locator('[data-turn="1"] .dialint-badge')
-    badge.wait_for()
-    assert badge.get_attribute("aria-label") == "1 C1"
+    badges = page.locator('[data-turn="1"] .dialint-badge')
+    badges.first.wait_for()
+    assert [badge.get_attribute("aria-label") for badge in badges.all()] == ["1 C1", "+ T1"]
     for text in ('get_order({"id": "<order_id>"})', "Error: order not found"):
         assert page.locator(".dialint-turn").get_by_text(text).first.is_visible()
     first, whole = (page.locator(f'[data-turn="3"] .dialint-{name}') for name in ("first-line", "call"))
