@@ -5,8 +5,8 @@
         rounds: Annotated[int, Field(ge=0)] = 1000
         confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
 
-The check holds for options of the command line and for configs made in Python alike. `option_changes` says in
-which options two jobs differ.
+The check holds for options of the command line and for configs made in Python alike. `check_names` is for
+options whose values exist elsewhere, `option_changes` says in which options two jobs differ.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, TypeVar, dataclass_transform, get_type_hints
 
@@ -44,6 +44,18 @@ def command_options(cls: type[T]) -> type[T]:
 
     cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
     return Parameter(name="*")(dataclass(frozen=True, kw_only=True)(cls))
+
+
+def check_names(option: str, names: Iterable[str], existing: Iterable[str]) -> None:
+    """Check that all that an option names exists.
+
+    Raises:
+        ConfigError: E_OPTION, with the names that do not, and those that do.
+    """
+    known = sorted(existing)
+    if unknown := [name for name in names if name not in known]:
+        there = f"there are {', '.join(known)}" if known else "there is none yet"
+        raise ConfigError("E_OPTION", f"{option} {' '.join(unknown)}: unknown; {there}")
 
 
 def check_ranges(config: Any) -> None:

@@ -178,11 +178,30 @@ def resolve_source(model: str) -> ModelSource:
     if (folder / ADAPTER_CONFIG).exists() or (folder / BASE_FILE).exists():
         return _resolve_adapter(folder)
     base = resolve_base(model)
+    require_decoder(base)
     if (base.folder / MANIFEST).exists():  # all weights, written by a training stage
         validate_manifest(base.folder)
     sha256 = weights_sha256(base.folder)
     validate_sizes(base.folder)
     return ModelSource(base, sha256)
+
+
+def require_decoder(base: BaseFolder) -> None:
+    """Checks that a base is a causal language model by the type of its ``config.json``, if it has one.
+
+    Raises:
+        ConfigError: E_BASE, it is an encoder, or another model that writes no text.
+    """
+    from transformers.models.auto import modeling_auto as auto
+
+    model_type = (read_object(base.folder / "config.json") or {}).get("model_type", "llama")
+    decoders = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.keys() - auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.keys()
+    if model_type not in decoders:
+        raise ConfigError(
+            "E_BASE",
+            f"{base.name} ({model_type}): no causal language model, which judges, rewards and decoders need: "
+            "small_decoder, smollm2, or a model ...ForCausalLM of a folder or a hub",
+        )
 
 
 def _resolve_adapter(folder: Path) -> ModelSource:

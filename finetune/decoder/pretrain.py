@@ -34,6 +34,7 @@ from dialint.detector.engines.base_models import (
     ModelSource,
     load_base_model,
     load_folder_tokenizer,
+    require_decoder,
     resolve_base,
     weights_sha256,
 )
@@ -115,6 +116,8 @@ def pretrain(config: PretrainConfig) -> None:
     running = config.running
     running.validate()
     base = None if config.base is None else resolve_base(config.base)
+    if base is not None:
+        require_decoder(base)
     if running.dry_run:
         _print_memory(config, base)
         return

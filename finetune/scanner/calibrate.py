@@ -27,7 +27,7 @@ from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import read_examples, require_set
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import command_options
+from dialint.detector.option_ranges import check_names, command_options
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.progress import track
 from dialint.detector.records import Example
@@ -86,10 +86,7 @@ def calibrate(config: CalibrateConfig) -> None:
     scans: dict[str, Scan | None] = {
         code: how.scan for code, how in info.codes.items() if how.scan is not None and code in info.head_codes
     }
-    unknown = set(config.no_suggestions) - scans.keys()
-    if unknown:
-        covered = ", ".join(sorted(scans))
-        raise ConfigError("E_OPTION", f"--no-suggestions {min(unknown)}: the scan of {info.id} has {covered}")
+    check_names("--no-suggestions", config.no_suggestions, scans)
     fitted = calibrate_natural(
         detector, examples, scans, config.natural_precision, config.suggested_precision
     )

@@ -29,7 +29,7 @@ from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.log_profile import Domain, fit_domain
 from dialint.detector.manifests import Examples
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import command_options
+from dialint.detector.option_ranges import check_names, command_options
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.progress import track
 from dialint.detector.records import Example
@@ -84,10 +84,10 @@ class PackConfig:
     """Confidence of these limits, on dialogues like those of the calibration split."""
     min_average_precision: Annotated[float, Field(ge=0, le=1)] = 0.2
     """Average precision on dev from which a code is covered."""
-    natural: str = "calibration_natural"
-    """Set of real dialogues with labels, if `examples` has it: decides what probabilities mean, and the
-    thresholds of what is right there often enough; the scan accuses of nothing else then, and judges the
-    languages of that set."""
+    natural: str | None = None
+    """Set of real dialogues with labels; none: calibration_natural, if `examples` has it. It decides what
+    probabilities mean, and the thresholds of what is right there often enough; the scan accuses of nothing
+    else then, and judges the languages of that set."""
     natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
     """Share of a code's findings on that set that must be right."""
     suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.5
@@ -123,6 +123,9 @@ def _write_release(config: PackConfig, folder: Path, scores: Path) -> None:
     if training.get("taxonomy", taxonomy.version) != taxonomy.version:
         versions = f"trained for taxonomy {training['taxonomy']}, and this one is {taxonomy.version}"
         raise ConfigError("E_TAXONOMY", f"{config.scanner}: {versions}")
+    check_names("--no-suggestions", config.no_suggestions, training["codes"])
+    for name in (*config.sets, *filter(None, [config.natural])):
+        require_set(config.examples, name)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(config.scanner / name, folder / name)
     _compress_weights(config, folder / WEIGHTS, training["base_sha256"])
@@ -132,7 +135,7 @@ def _write_release(config: PackConfig, folder: Path, scores: Path) -> None:
     assert detector.scanner is not None, "a scanner was packed"
     engine = ScoreCache(detector.scanner.engine, scores, detector.weights)
     detector = detector.copy(scanner=replace(detector.scanner, engine=engine))
-    path = find_set(config.examples, config.natural)
+    path = find_set(config.examples, config.natural or "calibration_natural")
     natural = None if path is None else list(read_examples(path))
     existing = {
         code: Scan.model_validate(scan, strict=False) for code, scan in training.get("scans", {}).items()

@@ -14,7 +14,7 @@ from dialint.detector.artifacts import write_json
 from dialint.detector.engines.base_models import BASE_FILE, ModelSource, load_adapter, load_base_model
 from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import command_options
+from dialint.detector.option_ranges import check_names, command_options
 from dialint.finetune.train.checkpoint import validate_finite
 
 if TYPE_CHECKING:
@@ -144,9 +144,18 @@ def add_adapters(
     model: Any, adapters: AdapterOptions, kind: str | None, rows: Sequence[int] = ()
 ) -> PeftModel:
     """Adds adapters to a frozen model. `kind` None: a bare backbone. `rows` of its embeddings are trained
-    too."""
+    too.
+
+    Raises:
+        ConfigError: E_OPTION, a target is no layer of the model, or none that can have an adapter.
+    """
     from peft import get_peft_model
 
+    if adapters.targets != AdapterOptions().targets:
+        names = [f".{name}" for name, _ in model.named_modules()]
+        layers = {name.split(".")[-2] for name, weight in model.named_parameters() if weight.ndim == 2}
+        ends = {target for target in adapters.targets if any(name.endswith(f".{target}") for name in names)}
+        check_names("--targets", adapters.targets, layers | ends)
     try:
         return get_peft_model(model, _lora_config(adapters, kind, rows))
     except ValueError as error:

@@ -19,7 +19,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import check_names, check_ranges
 from dialint.detector.overrides import update_overrides
 from dialint.detector.records import Record
 from dialint.detector.statistics import clopper_pearson_upper
@@ -82,11 +82,12 @@ def demote(store: Store, actor: str, config: DemoteConfig) -> Counts:
 
     Raises:
         NotAllowed: the actor does not review.
-        ConfigError: E_OPTION, there are several releases, and none is named.
+        ConfigError: E_OPTION, there are several releases, and none is named, or one without decisions.
     """
     counts = count_confirmed(store, actor, dialogue_codes(load_taxonomy(config.taxonomy)))
     if config.release is not None:
-        counts = {config.release: counts.get(config.release, {})}
+        check_names("--release", [config.release], counts)
+        counts = {config.release: counts[config.release]}
     if config.overrides is not None:
         if not counts:
             raise ConfigError("E_OPTION", "--overrides: nobody has decided about a finding yet")

@@ -324,6 +324,9 @@ def iterate_counted(
     `controls`, control tasks. Of annotations that answer no task, the newest by each person to the same
     questions counts. They are read in pages, each in a short transaction, as of the call: later answers are
     not included, and answers that are being saved during the call may or may not be.
+
+    Raises:
+        StoreRefused: there is no such project.
     """
     query = _select_counted("control") if controls else _select_counted()
     if project is not None:
@@ -336,6 +339,8 @@ def iterate_counted(
 
 @read_operation("review")
 def _load_last(transaction: Transaction, actor: str, project: str | None) -> int:
+    if project is not None:
+        get_project(transaction, project)
     record_bulk_read(transaction, actor, project, "answers")
     return int(transaction.run(select(func.coalesce(func.max(annotation_rows.c.id), 0))).scalar_one())
 
