@@ -30,7 +30,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 JUDGE = "train sft judge --dataset {}/examples --out {out} --steps 1 --base"
 PACK = "train pack --name r --scanner {}/scanner --examples {}/examples --out {out}"
-SCAN = "train sft scan --base embedded --examples {}/examples --out {out}"
+SCAN = "train sft scan --base small_decoder --examples {}/examples --out {out}"
 SETS = "its sets: calibration, dev, test, train"
 
 

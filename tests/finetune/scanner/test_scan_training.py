@@ -231,7 +231,7 @@ def test_real_dialogues_with_labels_decide_what_may_be_reported(
     )  # fmt: skip
     with pytest.raises(ConfigError, match="nothing to change"):
         calibrate(again)
-    with pytest.raises(ConfigError, match="--no-suggestions L9: the scan of tiny has"):
+    with pytest.raises(ConfigError, match="--no-suggestions L9: unknown; there are"):
         calibrate(replace(again, no_suggestions=("L9",)))
     assert not again.out.exists()
     calibrate(replace(again, labelled="train"))
