@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import (
@@ -31,7 +30,6 @@ from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.manifests import Examples
-from dialint.detector.option_ranges import check_names
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes
@@ -164,8 +162,9 @@ def load_data(config: ScanConfig, base: BaseModel, codes: list[str]) -> TrainDat
     from dialint.finetune.scanner.trainer import TrainData
 
     renderer, path = Renderer(base.render, base.tokenizer), require_set(config.examples, "train")
-    labelled, asked = training_codes(config.examples)
-    unlabelled = set(codes) - labelled - asked
+    labelled = set(read_manifest(config.examples / MANIFEST, expected=Examples).get("codes") or ())
+    labelled |= {label.code for example in read_examples(path) for label in example.labels}
+    unlabelled = set(codes) - labelled
     examples = (
         example.model_copy(update={"unlabelled": tuple({*example.unlabelled, *unlabelled})})
         for example in read_examples(path)
@@ -182,13 +181,6 @@ def load_data(config: ScanConfig, base: BaseModel, codes: list[str]) -> TrainDat
     return TrainData(train, evaluation, codes, job)
 
 
-def training_codes(examples: Path) -> tuple[set[str], set[str]]:
-    """Returns the codes that labels of the training set name, and those that the manifest does."""
-    path = require_set(examples, "train")
-    labelled = {label.code for example in read_examples(path) for label in example.labels}
-    return labelled, {*(read_manifest(examples / MANIFEST, expected=Examples).get("codes") or ())}
-
-
 def _keeps_release(config: ScanConfig) -> bool:
     """Returns whether codes and calibration of a base that is a scanner stay without labels."""
     return not (config.epochs or config.new_heads or config.taxonomy is not None)
@@ -199,20 +191,20 @@ def select_codes(config: ScanConfig) -> tuple[list[str], list[str]]:
     the codes of the labels, and those of a scanner that is continued.
 
     Raises:
-        ConfigError: E_CODE, there is none, or one that the taxonomy does not have; E_OPTION, one of --codes
-            that neither the examples nor the base have.
+        ConfigError: E_CODE, there is none, or one that the taxonomy does not have.
     """
     from dialint.finetune.scanner.backbone import scanner_manifest
 
-    labelled, asked = training_codes(config.examples)
-    selected = set(config.codes) or labelled
+    selected = set(config.codes) or {
+        label.code
+        for example in read_examples(require_set(config.examples, "train"))
+        for label in example.labels
+    }
     taxonomy = load_taxonomy(config.taxonomy).codes
     if not selected or selected - set(taxonomy):
         raise ConfigError("E_CODE", f"no codes to train, or unknown ones: {sorted(selected - set(taxonomy))}")
-    content = scanner_manifest(config.base)
-    inherited = {*content.get("head_codes", content.get("codes", ()))} & set(taxonomy)
-    check_names("--codes", config.codes, labelled | asked | inherited)
     if _keeps_release(config) and not config.codes:
-        selected |= inherited
+        content = scanner_manifest(config.base)
+        selected |= {*content.get("head_codes", content.get("codes", ()))} & set(taxonomy)
     codes = [code for code in taxonomy if code in selected]
     return codes, [code for code in codes if taxonomy[code].scope == "dialogue"]

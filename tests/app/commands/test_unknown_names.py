@@ -30,7 +30,6 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 JUDGE = "train sft judge --dataset {}/examples --out {out} --steps 1 --base"
 PACK = "train pack --name r --scanner {}/scanner --examples {}/examples --out {out}"
-SCAN = "train sft scan --base small_decoder --examples {}/examples --out {out}"
 SETS = "its sets: calibration, dev, test, train"
 
 
@@ -44,7 +43,6 @@ SETS = "its sets: calibration, dev, test, train"
         ),
         (f"{JUDGE} embedded", r"E_BASE: embedded \(bert\): no causal language model.*small_decoder"),
         ("train pretrain --base embedded --dialogues x --out {out}", "E_BASE: embedded .bert.: no causal"),
-        (f"{SCAN} --codes T1 W1", "E_OPTION: --codes W1: unknown; there are .*T1"),
         (f"{PACK} --natural calibration_natrual", f"E_EXAMPLE: .*no set calibration_natrual.*{SETS}"),
         (f"{PACK} --sets tets", f"E_EXAMPLE: .*no set tets.*{SETS}"),
         (f"{PACK} --no-suggestions L1 T9", "E_OPTION: --no-suggestions T9: unknown; there are L1, T1"),
