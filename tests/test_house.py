@@ -185,10 +185,10 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 86_426,
+    "lines of the packages": 86_254,
     "modules of the packages": 392,
-    "lines of the tests": 51_144,
-    "private functions of modules that one place mentions, of 100": 64,
+    "lines of the tests": 51_209,
+    "private functions of modules that one place mentions, of 100": 59,
 }
 """Limits of the size of the house, to be lowered with it. The complexity of functions has its limit in
 `pyproject.toml` (ruff, C901); import-linter refuses cycles."""
