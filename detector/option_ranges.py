@@ -52,9 +52,9 @@ def check_names(option: str, names: Iterable[str], existing: Iterable[str]) -> N
     Raises:
         ConfigError: E_OPTION, with the names that do not, and those that do.
     """
-    known = sorted(existing)
-    if unknown := [name for name in names if name not in known]:
-        there = f"there are {', '.join(known)}" if known else "there is none yet"
+    valid = sorted(existing)
+    if unknown := [name for name in names if name not in valid]:
+        there = f"there are {', '.join(valid)}" if valid else "there is none yet"
         raise ConfigError("E_OPTION", f"{option} {' '.join(unknown)}: unknown; {there}")
 
 

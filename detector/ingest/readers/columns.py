@@ -143,7 +143,9 @@ class Columns:
     def cell(self, cells: Mapping[str, object], meaning: str) -> object:
         """The cell of a meaning; None if there is no such column."""
         name = self.names.get(meaning)
-        return None if name is None else time_cell(cells, name) if meaning == "time" else cells.get(name)
+        if name is None:
+            return None
+        return time_cell(cells, name) if meaning == "time" else cells.get(name)
 
     def dialogue_id(self, cells: Mapping[str, object]) -> object:
         """The dialogue id of a row; None if one of its parts is missing or not a text."""
