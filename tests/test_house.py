@@ -185,7 +185,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 86_254,
+    "lines of the packages": 86_256,
     "modules of the packages": 392,
     "lines of the tests": 51_209,
     "private functions of modules that one place mentions, of 100": 59,
