@@ -105,8 +105,8 @@ def guess_meanings(records: Sequence[Any], config: ReadConfig) -> Guess:
             if name < NAME_SCORE - 1:
                 by_content.append(meaning)
     if "time" in fields:
-        usual = [name for name in values if _score_name(name, "time") >= NAME_SCORE - 1]
-        others = [name for name in usual if name not in fields.values() and _fits(name, "time", fields)]
+        near = [name for name in values if _score_name(name, "time") > 0]
+        others = [name for name in near if name not in fields.values() and _fits(name, "time", fields)]
         fields["time"] = time_path(values, (fields["time"], *others))
     words = speaker_words(values.get(fields.get("role", ""), []), config)
     unknown = [word for word, role in words.items() if role is None]

@@ -158,9 +158,6 @@ def read_rating(value: object, words: Mapping[str, float] = MappingProxyType({})
 
 
 def as_name(value: object) -> str | None:
-    """An id, a number or a text, as text; None for any other value."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | str) and str(value):
-        return str(value)
-    return None
+    """An id, a number or a text, as text without blanks around it; None for any other value."""
+    is_name = isinstance(value, int | str) and not isinstance(value, bool)
+    return str(value).strip() or None if is_name else None

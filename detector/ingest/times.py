@@ -176,7 +176,7 @@ def time_column(columns: Mapping[str, DateOrderDetector]) -> str:
 @dataclass
 class DateOrderDetector:
     """Detects the order of day and month in the dates of a column. `example` is the first ambiguous date,
-    masked. Of `n` cells, `days` have no clock and `clocks` no day."""
+    masked. Of `n` cells, `days` have no clock, `clocks` no day, and `others` are no time."""
 
     day_first: int = 0
     month_first: int = 0
@@ -185,6 +185,7 @@ class DateOrderDetector:
     n: int = 0
     days: int = 0
     clocks: int = 0
+    others: int = 0
 
     def add(self, value: object) -> None:
         """Add one cell."""
@@ -195,8 +196,10 @@ class DateOrderDetector:
         match = _DATE.fullmatch(_MIDNIGHT.sub("", text) if "0:00" in text else text)
         if match is None:
             is_clock = _TIME_OF_DAY.fullmatch(text) is not None
+            is_day = not is_clock and TimeFormat().parse(f"{text} 0:00") is not None
             self.clocks += is_clock
-            self.days += not is_clock and TimeFormat().parse(f"{text} 0:00") is not None
+            self.days += is_day
+            self.others += not (is_clock or is_day or _EPOCH.fullmatch(text) or TimeFormat().parse(text))
             return
         self.days += match[6] is None
         if not isinstance(value, str):

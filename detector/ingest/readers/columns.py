@@ -23,6 +23,7 @@ from dialint.detector.ingest.words import (
     BLANK,
     column_names,
     dialect_of,
+    fold,
     format_word,
     is_internal,
     is_note_type,
@@ -150,8 +151,7 @@ class Columns:
     def dialogue_id(self, cells: Mapping[str, object]) -> object:
         """The dialogue id of a row; None if one of its parts is missing or not a text."""
         parts = [cells.get(name) for name in self.ids]
-        if self.by_mapping:
-            parts = [as_name(part) for part in parts]
+        parts = [as_name(part) if self.by_mapping or isinstance(part, str) else part for part in parts]
         if len(parts) == 1:
             return parts[0]
         return "/".join(map(str, parts)) if all(isinstance(part, str) and part for part in parts) else None
@@ -247,6 +247,7 @@ class Survey:
         self._before: Mapping[str, object] = {}
         self._role = columns.names["role"]
         self._speakers: set[str] = set()
+        self._cells: dict[str, set[str]] = {"role": set(), "private": set()}
 
     def add(self, row: Row) -> None:
         """Add the next row.
@@ -256,6 +257,10 @@ class Survey:
         """
         self._columns.check_privacy(row, self._file)
         self.n_rows += 1
+        for meaning, seen in self._cells.items():
+            if len(seen) < MAX_SPEAKERS:
+                value = self._columns.cell(row.cells, meaning)
+                seen.add(str(value).lower() if isinstance(value, bool) else str(value))
         name = self._columns.dialogue_id(row.cells)
         same = name == self._last
         if not same:
@@ -334,17 +339,31 @@ class Survey:
         return self._times[name if name in self._times else name.partition("+")[0]]
 
     def facts(self) -> list[Message]:
-        """The detected order of dates, as shown to users."""
-        dates = self._dates
-        return [Message("dates {order}", order=dates.order)] if dates.is_decided else []
+        """The detected order of dates, and words of the options that no row has, as shown to users."""
+        dates, config = self._dates, self._columns.config
+        facts = [Message("dates {order}", order=dates.order)] if dates.is_decided else []
+        for option, meaning, pairs in (("role", "role", config.role), ("privacy", "private", config.privacy)):
+            seen = {word if option == "role" else fold(word) for word in self._cells[meaning]}
+            for pair in pairs if len(seen) < MAX_SPEAKERS else ():
+                word = pair.rpartition("=")[0]
+                if word not in (BLANK, ANY_ROLE) and (word if option == "role" else fold(word)) not in seen:
+                    facts.append(Message("--{option} {word!r}, which no row holds", option=option, word=word))
+        return facts
 
     def times(self) -> TimeFormat:
         """The format of the times.
 
         Raises:
-            InputRefused: E_TIME, the dates do not show whether the day or the month comes first.
+            InputRefused: E_TIME, the dates do not show whether the day or the month comes first, or joined
+                columns are no day and clock.
         """
         dates = self._dates
+        for name, cells in self._times.items():
+            if "+" in name and cells.others == cells.n > 0:
+                problem = Message(
+                    "--column time={name}: expected a column of days + one of clock times", name=name
+                )
+                raise file_error("E_TIME", self._file, problem)
         if dates.is_ambiguous:
             raise file_error("E_TIME", self._file, dates.ambiguity_message())
         return TimeFormat.of(self._columns.config.mapped.time_format, dates.order)

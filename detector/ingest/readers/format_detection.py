@@ -193,7 +193,8 @@ def _text(
     shape = requested or _first_match([_first_row(text, names, header, config)], config)
     if shape is not None and shape.parts is not None and not config.column and not config.mapped.is_whole:
         return DetectedFormat("rows", shape)
-    if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), Message):
+    columns = Columns.of(names, config)
+    if ending in (".csv", ".tsv") or not isinstance(columns, Message):
         return DetectedFormat("csv")
     if ending in (".json", *JSON_LINES):
         return DetectedFormat("lines", requested or canonical)
@@ -204,6 +205,8 @@ def _text(
     if advice := header_below(filter(str.strip, start.split("\n")), config):
         raise file_error("E_FORMAT", source.name, advice)
     problem = Message("is none of the formats that are read")
+    if not set(config.mapped.fields.values()).isdisjoint(names):
+        problem = columns
     hint = Message("name it with --input-format, or {hint}", hint=preview_hint(source.name))
     raise file_error("E_FORMAT", source.name, "{problem}; {hint}", problem=problem, hint=hint)
 

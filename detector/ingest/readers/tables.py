@@ -250,6 +250,8 @@ def csv_table(source: Source, config: ReadConfig) -> MessageTable:
         reader = CsvReader(source, config, delimiter)
         reader.next_row()
         while (cells := reader.next_row()) is not None:
+            if not any(map(str.strip, cells)):  # as spreadsheets save blank rows
+                continue
             by_name = dict(zip(header, cells, strict=False))
             yield Row(reader.line, reader.offset, by_name, reader.fault(cells, len(header)))
         for name, n in (("W_BOM", reader.n_marks), ("W_CRLF", reader.n_returns)):

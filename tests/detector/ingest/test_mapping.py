@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import role_texts
 
-from dialint.detector.errors import ConfigError, UserError
+from dialint.detector.errors import ConfigError, InputRefused, UserError
 from dialint.detector.ingest.mapping import MEANINGS, load_mapping
 from dialint.detector.ingest.preview import as_yaml, preview
 from dialint.detector.ingest.read import ReadConfig
@@ -186,6 +187,7 @@ def test_tab_separated_tables_with_english_and_spanish_headers(tmp_path: Path, h
         ("Date,Time", ("24/11/2025", "15:17"), "Date+Time"),
         ("time,date", ("3:17 pm", "11/24/2025"), "date+time"),
         ("Datum,Uhrzeit", ("24.11.2025", "15:17:00"), "Datum+Uhrzeit"),
+        ("Created Date,Created Time", ("24.11.2025", "15:17:00"), "Created Date+Created Time"),
         ("Date,Hour,time", ("Nov 24, 2025", "x", "3:17 PM"), "Date+time"),
         ("Date,Time", ("2025-11-24T00:00:00", "15:17:00"), "Date+Time"),  # of a workbook
         ("created_at,time", ("2025-11-24 15:17", "09:00"), "created_at"),
@@ -209,6 +211,50 @@ def test_a_day_and_its_clock_may_stand_in_two_columns(
         assert times == ([] if expected == "time" else [datetime(2025, 11, 24, 15, 17)] * 2)
         written = ReadConfig(mapping=mapping(tmp_path, as_yaml(result)), max_bad=1.0)
         assert reading.dialogues(path, written)[0] == result.dialogues
+
+
+def test_blanks_around_an_id_and_blank_rows_make_no_dialogue(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = [
+        "7,customer,Leo,Hi",
+        '"7 ",agent, Ana,Hello',
+        ",,,",
+        "7,agent,Ana ,Bye",
+        " , ,,",
+        "8,customer,,Hi",
+    ]
+    path.write_text("\n".join(["Ticket #,role,agent,text", *rows, ""]))
+    dialogues, rejects, _ = reading.dialogues(path, ReadConfig())
+    assert [(one.id, one.agent, len(one.turns)) for one in dialogues] == [("7", "Ana", 3), ("8", None, 1)]
+    assert not rejects
+
+
+@pytest.mark.parametrize(
+    ("options", "fact"),
+    [
+        ({"role": ("agent=bot",)}, "--role 'agent', which no row holds"),
+        ({"role": ("Agent=bot", "*=customer", "blank=agent")}, None),
+        ({"privacy": ("Geheim=internal",)}, "--privacy 'Geheim', which no row holds"),
+        ({"privacy": ("nein=public",)}, None),
+    ],
+)
+def test_words_of_the_options_that_a_log_lacks_are_named(
+    tmp_path: Path, options: dict[str, tuple[str, ...]], fact: str | None
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("ticket_id,role,text,intern\n1,Kunde,Hallo,Nein\n1,Agent,Guten Tag,Nein\n")
+    counts = reading.dialogues(path, ReadConfig(**options))[2]
+    assert counts.facts[str(path)] == ([fact] if fact else [])
+
+
+@pytest.mark.parametrize("time", ["Day+Until", "Clock+Day"])
+def test_columns_that_are_no_day_and_clock_are_refused_by_name(tmp_path: Path, time: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("ticket,role,text,Day,Until,Clock\n1,agent,Hi,2025-11-24,2025-11-25,15:17\n")
+    with pytest.raises(
+        InputRefused, match=re.escape(f"--column time={time}: expected a column of days + one")
+    ):
+        reading.dialogues(path, ReadConfig(column=(f"time={time}",)))
 
 
 def test_parquet_with_its_own_days_and_clocks_is_joined(tmp_path: Path) -> None:
