@@ -199,7 +199,14 @@ class Appender:
 
 def to_json_bytes(value: Any) -> bytes:
     """Return a JSON document as it is written to files: keys in their order, two spaces, a line end."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return text.encode(errors="backslashreplace") + b"\n"
+
+
+def json_line(value: Any) -> bytes:
+    """Return a value as one line of JSON. Lone surrogates, as in names of files that are no UTF-8, are
+    escaped."""
+    return json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
 
 
 def read_object(path: Path) -> dict[str, Any] | None:

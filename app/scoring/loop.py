@@ -38,13 +38,13 @@ from dialint.app.scoring.run import (
     ScoringRun,
     describe_output,
     exit_code_of_done,
-    json_line,
     prepare_run,
     resolve_scan,
 )
 from dialint.detector.artifacts import (
     Appender,
     atomic_file,
+    json_line,
     package_versions,
 )
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad

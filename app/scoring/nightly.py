@@ -26,9 +26,9 @@ from typing import Any, cast
 from dialint.app.output import print_status
 from dialint.app.scoring.job import DurableJob, GracefulShutdown, Interrupted, graceful_shutdown, lock_job
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.run import ScoringRun, describe_output, json_line, prepare_run
+from dialint.app.scoring.run import ScoringRun, describe_output, prepare_run
 from dialint.app.scoring.summary import NOTHING_TO_JUDGE, Tally
-from dialint.detector.artifacts import Appender, atomic_file, sha256_file
+from dialint.detector.artifacts import Appender, atomic_file, json_line, sha256_file
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad, WorldError
 from dialint.detector.ingest.object_store import is_object
 from dialint.detector.ingest.outcomes import Counts, Loaded, Reject

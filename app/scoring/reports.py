@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -264,7 +265,7 @@ def _json(value: Any) -> str:
 
 
 def _location(file: str, line: int) -> dict[str, Any]:
-    uri = percent_encoded(file.replace("\\", "/"), safe="/")
+    uri = percent_encoded(os.fsencode(file.replace("\\", "/")), safe="/")
     return {
         "artifactLocation": {"uri": f"file://{uri}" if uri.startswith("/") else uri},
         "region": {"startLine": max(1, line)},

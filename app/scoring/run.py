@@ -414,10 +414,6 @@ def _describe_request(
     return {"inputs": inputs, "options": json.loads(json.dumps(options))}
 
 
-def json_line(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
-
-
 def split_into_chunks(
     records: Iterable[Loaded | Reject],
     size: int,

@@ -7,7 +7,6 @@ files give the same ids, so that importing twice adds nothing to a store. Aggreg
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from pydantic import Field
 from dialint.detector.artifacts import (
     atomic_file,
     file_entry,
+    json_line,
     make_output_folder,
     making_files,
     package_versions,
@@ -173,7 +173,7 @@ class Rejects:
         if len(self.first) < MAX_FIRST:
             self.first.append(reject)
         if self.file is not None:
-            self.file.write(json.dumps(reject.as_json(), ensure_ascii=False).encode() + b"\n")
+            self.file.write(json_line(reject.as_json()))
 
 
 @contextmanager

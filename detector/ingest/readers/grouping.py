@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -173,13 +173,20 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
     """
     with open_spill(schema) as connection:
         for position, row in enumerate(rows):
-            key = json.dumps(columns.dialogue_id(row.cells), default=_iso)
+            key = json.dumps(columns.dialogue_id(row.cells), default=datetime.isoformat)
             connection.execute("INSERT OR IGNORE INTO names VALUES (?, ?)", (key, position))
             (number,) = connection.execute("SELECT number FROM names WHERE name = ?", (key,)).fetchone()
             bad = row.bad and json.dumps(
                 [row.bad.code, row.bad.path, row.bad.found.as_json(), row.bad.expected.as_json()]
             )
-            values = (number, position, row.line, row.offset, json.dumps(row.cells, default=_iso), bad)
+            values = (
+                number,
+                position,
+                row.line,
+                row.offset,
+                json.dumps(row.cells, default=datetime.isoformat),
+                bad,
+            )
             connection.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", values)
         connection.execute("CREATE INDEX together ON rows (number, position)")
         for line, offset, cells, bad in connection.execute(
@@ -190,8 +197,3 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
                 code, path, found, expected = json.loads(bad)
                 fault = BadRecord(code, path, Message.from_json(found), Message.from_json(expected))
             yield Row(line, offset, json.loads(cells), fault)
-
-
-def _iso(value: object) -> str:
-    """Formats a time of a Parquet table; of any other value that JSON cannot hold the type's name."""
-    return value.isoformat() if isinstance(value, datetime | date | time) else type(value).__name__

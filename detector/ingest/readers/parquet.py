@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from dialint.detector.environment import require_library
 from dialint.detector.errors import Message
@@ -56,9 +59,10 @@ def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Itera
     with (
         _damage(source),
         pq.ParquetFile(
-            source.path, pre_buffer=False, buffer_size=1 << 20, read_dictionary=dictionaries, **limits
+            source.path, pre_buffer=False, buffer_size=1 << 20, read_dictionary=dictionaries,
+            coerce_int96_timestamp_unit="us", **limits,
         ) as file,
-    ):
+    ):  # fmt: skip
         yield file
 
 
@@ -190,7 +194,7 @@ def _rows(source: Source, paths: list[str], config: ReadConfig) -> Iterator[Row]
     """Every row with its number and its fault; of one that is too large only the short cells."""
     number = 0
     for batch, sizes in _sized_batches(source, paths, config):
-        n_turns = _n_turns(batch)
+        n_turns, has_others = _n_turns(batch), not all(map(_is_plain, batch.schema.types))
         for start in range(0, batch.num_rows, SLICE_ROWS):
             part = batch.slice(start, SLICE_ROWS)
             faults = [
@@ -203,7 +207,7 @@ def _rows(source: Source, paths: list[str], config: ReadConfig) -> Iterator[Row]
                     rows = [_short_row(row) if bad else row.to_pylist()[0] for row, bad in pairs]
                 else:
                     rows = part.to_pylist()
-            for row, bad in zip(rows, faults, strict=True):
+            for row, bad in zip(map(_as_json, rows) if has_others else rows, faults, strict=True):
                 try:
                     if bad is None:
                         check_characters(row)
@@ -214,6 +218,35 @@ def _rows(source: Source, paths: list[str], config: ReadConfig) -> Iterator[Row]
                     bad.dialogue_id = next(names, None)
                 number += 1
                 yield Row(number, 0, row, bad)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Returns whether the values of an Arrow type are JSON's, or timestamps."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _is_plain(kind.value_type)
+    if pa.types.is_nested(kind):
+        inner = (kind.field(number).type for number in range(kind.num_fields))
+        return not pa.types.is_map(kind) and all(map(_is_plain, inner))
+    own = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_timestamp)
+    return _is_text(kind) or any(is_own(kind) for is_own in own)
+
+
+def _as_json(value: Any) -> Any:
+    """Returns a value as JSON has it, but a timestamp as it is. Texts without the annotation of a text, as
+    Impala and older Spark write them, are texts; what is no UTF-8 gets lone surrogates, and is refused."""
+    if isinstance(value, dict):
+        return {key: _as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    if isinstance(value, Decimal):
+        return int(value) if value == int(value) else float(value)
+    if isinstance(value, date | time) and not isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta | UUID):
+        return str(value)
+    return value.decode(errors="surrogateescape") if isinstance(value, bytes) else value
 
 
 def _size_fault(size: int, n_turns: int, config: ReadConfig) -> BadRecord | None:

@@ -613,6 +613,19 @@ def test_the_first_rejects_are_printed(
     assert [line.split(": ")[1] for line in lines] == [f"{log}:{line}" for line in range(5, 15)]
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "xml", "sarif"])
+def test_a_log_whose_name_is_no_utf_8_is_scored(
+    score: Score, tmp_path: Path, write_log: WriteLog, ending: str
+) -> None:
+    log, out = write_log(2, extra=("{}",), name="caf\udce9.jsonl"), tmp_path / f"o.{ending}"
+    assert score(log, out=out, read=ReadConfig(max_bad=1.0)) == 0
+    assert verify_path(out) == 2
+    (reject,) = (
+        (tmp_path / f"{'o' if ending == 'jsonl' else out.name}.rejects.jsonl").read_text().splitlines()
+    )
+    assert json.loads(reject)["file"] == str(log)
+
+
 def test_no_room_for_temporary_files_is_one_line(
     score: Score, write_log: WriteLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,10 @@ import csv
 import gzip
 import io
 import json
+import uuid
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -371,6 +374,7 @@ def parquet(tmp_path: Path, rows: list[dict[str, Any]], **options: Any) -> Path:
     return path
 
 
+MAPPED = ("id=conversation", "role=role", "text=text")
 NESTED = [
     {"dialogue_id": n, "source": "made", "language": "en", "split": "train", "meta": "{}", "labels": [],
      "turns": [{"turn_id": i, "role": r, "text": t, "action": None} for i, (r, t) in enumerate(s)]}
@@ -396,8 +400,6 @@ def test_parquet_id_of_several_columns(tmp_path: Path) -> None:
 
 
 def test_parquet_of_messages(tmp_path: Path) -> None:
-    from datetime import UTC, datetime
-
     rows = [
         {"session_id": n, "inbound": r == "customer", "msg": t, "time": datetime(2026, 3, 2, tzinfo=UTC)}
         for pair in zip(*(turns for _, turns in GOOD), strict=True)
@@ -406,6 +408,43 @@ def test_parquet_of_messages(tmp_path: Path) -> None:
     loaded, rejects, _ = load(parquet(tmp_path, rows))
     assert not rejects
     assert [(item.dialogue.id, role_texts(item)) for item in loaded] == GOOD
+
+
+@pytest.mark.parametrize(
+    ("column", "ids", "codes"),
+    [
+        ("dialogue_id", [b"A1", b"A2"], []),  # as Impala and older Spark write texts
+        ("dialogue_id", [uuid.UUID(int=1), uuid.UUID(int=2)], []),
+        ("dialogue_id", [Decimal(1), Decimal(2)], ["E_ID", "E_ID"]),  # as Snowflake writes whole numbers
+        ("dialogue_id", [b"A\xff", b"A\xfe"], ["E_SURROGATE", "E_SURROGATE"]),
+        ("conversation", [Decimal(1), Decimal(2)], []),
+        ("text", [b"A1", b"A2"], []),
+        ("text", [timedelta(1), timedelta(2)], []),
+    ],
+)
+def test_values_of_any_type_are_never_mistaken_for_one_another(
+    tmp_path: Path, column: str, ids: list[object], codes: list[str]
+) -> None:
+    """Rows of dialogues in turn go through a database: a type's name in place of its values made one dialogue
+    of all."""
+    config = ReadConfig(max_bad=1.0, column=MAPPED if column == "conversation" else ())
+    rows = [
+        {"dialogue_id": f"d{at}", "role": role, "text": "Where is it?", column: value}
+        for role in ("customer", "agent") for at, value in enumerate(ids)
+    ]  # fmt: skip
+    loaded, rejects, _ = load(parquet(tmp_path, rows), config)
+    assert [reject.code for reject in rejects] == codes
+    values = {
+        turn.text if column == "text" else item.dialogue.id for item in loaded for turn in item.dialogue.turns
+    }
+    assert len(loaded) == len(values) == 2 - len(codes)
+
+
+def test_a_far_year_as_spark_writes_it_is_no_year_of_today(tmp_path: Path) -> None:
+    """Times of 96 bits count nanoseconds, of which 64 bits last until 2262: 2600 was read as 2015."""
+    rows = [{"dialogue_id": "A1", "role": "agent", "text": "Hello", "time": datetime(2600, 1, 1)}]
+    _, (reject,), _ = load(parquet(tmp_path, rows, use_deprecated_int96_timestamps=True))
+    assert reject.code == "E_TIME"
 
 
 @pytest.mark.parametrize(
