@@ -351,7 +351,7 @@ def verify_whole(folder: Path, entries: list[dict[str, Any]], beside: frozenset[
 @contextmanager
 def making_files(*files: Path, marker: Path | None = None) -> Iterator[bool]:
     """Make new files, the first of which gives the output its name; whether a killed run left some, which are
-    removed then. Of a folder, which clears itself, only the `marker`.
+    removed then. Of a folder, which clears itself, only the `marker`. One process at a time.
 
     Raises:
         OutputRefused: E_EXISTS, one is there and finished; E_LOCKED, another process makes them.
@@ -364,6 +364,8 @@ def making_files(*files: Path, marker: Path | None = None) -> Iterator[bool]:
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.fstat(handle).st_nlink:  # the process that removed it may have a successor
+                raise BlockingIOError
         except OSError:
             raise OutputRefused(
                 "E_LOCKED", "{path}: another process makes this output", path=marker
@@ -373,7 +375,7 @@ def making_files(*files: Path, marker: Path | None = None) -> Iterator[bool]:
             if is_left := os.fstat(handle).st_size > 0:
                 sys.stderr.write(f"{files[0] if files else marker.parent}: replaces what a killed run left\n")
             for path in files:
-                if is_left:
+                if is_left and not path.is_dir():  # a folder there is whole
                     path.unlink(missing_ok=True)
                     remove_orphans(path)
                 require_new(path)
@@ -395,20 +397,19 @@ def making_folder(out: Path) -> Iterator[Path]:
     replaced.
 
     Raises:
-        OutputRefused: E_EXISTS, `out` is there.
+        OutputRefused: E_EXISTS, `out` is there; E_LOCKED, another process makes it.
     """
-    require_new(out)
     part = out.with_name(f".{out.name}.making")
-    with disk_errors(out):
-        if part.exists():
-            sys.stderr.write(f"{out}: replaces what a killed run left\n")
-            shutil.rmtree(part)
-        make_output_folder(part, new=True)
-    try:
-        yield part
+    with making_files(out):
         with disk_errors(out):
-            part.rename(out)
-            fsync_folder(out.parent)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+            if part.exists():
+                shutil.rmtree(part)
+            make_output_folder(part, new=True)
+        try:
+            yield part
+            with disk_errors(out):
+                part.rename(out)
+                fsync_folder(out.parent)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise

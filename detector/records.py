@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Literal
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from dialint.detector import offsets
@@ -44,13 +45,8 @@ class ToolCall(Record):
     id: str | None = None
 
     def __hash__(self) -> int:
-        return hash((self.name, self.id, _hash_json(self.arguments)))
-
-
-def _hash_json(value: JsonValue) -> int:
-    if isinstance(value, dict):
-        return hash(frozenset((key, _hash_json(item)) for key, item in value.items()))
-    return hash(tuple(map(_hash_json, value))) if isinstance(value, list) else hash(value)
+        # of the text: Python's hashes of -1 and -2, and of 1 and true, are equal
+        return hash((self.name, self.id, msgspec.json.encode(self.arguments, order="sorted")))
 
 
 class Turn(Record):

@@ -85,8 +85,11 @@ def test_a_folder_appears_whole_and_replaces_what_was_left_of_it(
 ) -> None:
     (tmp_path / ".out.making").mkdir()
     (tmp_path / ".out.making" / "half").touch()
+    (tmp_path / ".out.unfinished").write_text("1")
     with making_folder(tmp_path / "out") as folder:
         assert list(folder.iterdir()) == []
+        with pytest.raises(OutputRefused, match="E_LOCKED"), making_folder(tmp_path / "out"):
+            pass
         (folder / MANIFEST).touch()
         assert not (tmp_path / "out").exists()
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["out", f"out/{MANIFEST}"]

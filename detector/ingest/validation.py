@@ -312,6 +312,9 @@ def _time(value: object, zone: str | None, path: str) -> datetime | None:
     if zone is not None and time is not None and time.tzinfo is None:
         with suppress(OverflowError):  # of the first and the last day, which are refused here
             time = time.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    if time is not None and (offset := time.utcoffset()) and offset.total_seconds() % 60:
+        with suppress(OverflowError):  # JSON has no seconds in an offset
+            time = time.astimezone(UTC)
     if value is not None and (time is None or not FIRST_YEAR <= time.year <= LAST_YEAR):
         expected = Message("a time between {first} and {last}, ISO 8601", first=FIRST_YEAR, last=LAST_YEAR)
         if isinstance(value, str) and lacks_year(value):

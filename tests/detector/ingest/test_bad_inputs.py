@@ -8,6 +8,7 @@ import os
 import random
 import socket
 import tracemalloc
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import zstandard
 from dialint.detector.errors import InputRefused, TooManyBad
 from dialint.detector.ingest.preview import preview
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.records import Dialogue
 
 GOOD = {"id": "good", "turns": [{"role": "customer", "text": "Hello"}, {"role": "agent", "text": "Hi"}]}
 ANY_SHARE = ReadConfig(max_bad=1.0)
@@ -398,6 +400,16 @@ def test_content_is_all_of_a_turn(tmp_path: Path, field: str) -> None:
     assert [item.code for item in rejects] == ["E_DUP_ID"]
 
 
+@pytest.mark.parametrize("amounts", [(-1, -2), (1, True), (0, False), (0, 2**61 - 1)])
+def test_arguments_of_equal_hashes_are_other_content(tmp_path: Path, amounts: tuple[Any, Any]) -> None:
+    one, two = (
+        {**turn("Done.", "agent"), "tool_calls": [{"name": "refund", "arguments": {"n": [one]}}]}
+        for one in amounts
+    )
+    _, rejects, _ = load(tmp_path, line(turns=[one]) + line(turns=[two]))
+    assert [item.code for item in rejects] == ["E_DUP_ID"]
+
+
 def test_repeated_ids_are_detected_across_files_and_batches(tmp_path: Path) -> None:
     n = 800
     first = b"".join(line(id=f"d{i}", turns=[turn("a" * 100)]) for i in range(n))
@@ -468,6 +480,14 @@ def test_epoch_times_are_read_in_seconds_and_milliseconds(tmp_path: Path) -> Non
     loaded, _, _ = load(tmp_path, line(turns=[turn(at=1772442845), turn(at=1772442846000)]))
     assert [item.at.isoformat() for item in loaded[0].dialogue.turns if item.at] == [
         "2026-03-02T09:14:05+00:00", "2026-03-02T09:14:06+00:00"]  # fmt: skip
+
+
+@pytest.mark.parametrize("offset", ["+01:02:03", "+23:59:59.999999", "-00:44:30"])
+def test_a_time_with_seconds_in_its_offset_is_read_back(tmp_path: Path, offset: str) -> None:
+    at = f"2026-03-02T09:14:05{offset}"
+    (item,), _, _ = load(tmp_path, line(turns=[turn(at=at)]))
+    again = Dialogue.model_validate_json(item.dialogue.model_dump_json())
+    assert again.started_at == datetime.fromisoformat(at)
 
 
 # rows 30, 34, 42: files
