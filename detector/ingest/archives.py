@@ -30,7 +30,7 @@ from dialint.detector.ingest.outcomes import file_error
 
 LOGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".txt", ".vtt", ".srt", ".xlsx", ".zip")
 """Endings of logs, which may be followed by one of compression."""
-BESIDE = (".rejects.jsonl", ".state", MANIFEST)
+BESIDE = (".rejects.jsonl", ".state", f".{MANIFEST}")
 """Endings of what a job writes beside its output."""
 _NO_LOG = re.compile(
     r"(?:read[-_ ]?me|licen[cs]e|notice|change(?:s|log)|about)\b.*|"
@@ -58,7 +58,12 @@ def is_log(name: str) -> bool:
 def is_beside(name: str) -> bool:
     """Returns whether a file is hidden, or one that a job writes beside its output."""
     parts = re.split(r"[/\\]", name)
-    return name.endswith(BESIDE) or parts[0] == "__MACOSX" or any(part.startswith(".") for part in parts)
+    return (
+        parts[-1] == MANIFEST
+        or name.endswith(BESIDE)
+        or parts[0] == "__MACOSX"
+        or any(part.startswith(".") for part in parts)
+    )
 
 
 def archive_kind(file: IO[bytes]) -> Literal["zip", "xlsx"] | None:
@@ -95,8 +100,13 @@ def open_archive(
             problem = Message("over {n} files; unpack it and name the folder", n=MAX_MEMBERS)
             raise file_error("E_ARCHIVE", name, problem)
         if kind == "xlsx":
-            yield name, partial(_write_sheet, name, path)
+            yield name, partial(_write_sheet, name, path, left_out)
             return
+        if min((info.header_offset for info in archive.infolist()), default=0):
+            problem = Message(
+                "it begins with files that its directory does not list, as if archives were joined"
+            )
+            raise file_error("E_ARCHIVE", name, problem)
         logs = [info for info in members if _check_member(name, info)]
         if not logs:
             raise file_error("E_FORMAT", name, "a zip file without logs")
@@ -144,8 +154,8 @@ def _copy_member(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, fil
         shutil.copyfileobj(member, file, 1 << 20)
 
 
-def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
-    """Write the one sheet with rows as CSV.
+def _write_sheet(name: str, path: Path, left_out: list[str], file: IO[bytes]) -> None:
+    """Write the one visible sheet with rows as CSV. The titles of hidden ones are added to `left_out`.
 
     Raises:
         InputRefused: E_FORMAT, there is none, or several; E_CELL, a formula without a value; E_ARCHIVE,
@@ -157,7 +167,10 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
     stream = open(path, "rb")  # noqa: SIM115  the library closes no file that it cannot read
     try:
         book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-        sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible" and _has_rows(sheet)]
+        hidden, sheets = list[Any](), list[Any]()
+        for sheet in filter(_has_rows, book.worksheets):
+            (sheets if sheet.sheet_state == "visible" else hidden).append(sheet)
+        left_out += [repr(sheet.title) for sheet in hidden]
         if len(sheets) != 1:
             names = ", ".join(repr(sheet.title) for sheet in sheets) or "-"
             problem = Message("{n} sheets with rows: {names}; leave one of them", n=len(sheets), names=names)

@@ -167,7 +167,9 @@ def _read_source(source: Source, config: ReadConfig, counts: Counts) -> Iterator
         counts.warnings["W_NO_LOG"] += len(left_out)
         names = ", ".join(left_out[:10]) + (", ..." if len(left_out) > 10 else "")
         facts.append(
-            Message("{n} files are no logs and were left out: {names}", n=len(left_out), names=names)
+            Message(
+                "{n} were left out (no logs, links or hidden sheets): {names}", n=len(left_out), names=names
+            )
         )
     if detected is None:
         return

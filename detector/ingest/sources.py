@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from dialint.detector.artifacts import TEMPORARY, disk_errors
+from dialint.detector.artifacts import TEMPORARY, disk_errors, system_reason
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.archives import LOGS, archive_kind, is_beside, is_log, open_archive
 from dialint.detector.ingest.object_store import copy_object, is_object, list_objects
@@ -141,7 +141,9 @@ def _complete(source: Source) -> Source:
 def _expand(pattern: str) -> list[str]:
     if os.path.lexists(pattern) or not glob.has_magic(pattern):
         return [pattern]
-    matches = sorted(match for match in glob.glob(pattern, recursive=True) if not Path(match).is_dir())  # noqa: PTH207
+    matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+    if "**" in pattern:  # whose files are among the matches
+        matches = [match for match in matches if not Path(match).is_dir()]
     if not matches:
         raise file_error("E_PATH", pattern, "no file matches this pattern")
     return matches
@@ -149,15 +151,24 @@ def _expand(pattern: str) -> list[str]:
 
 def _logs_in(path: str, left_out: list[str]) -> list[str]:
     """The path of a file, or all logs in a folder at any depth, sorted; without hidden files, links, and what
-    a job writes beside its output. The names of other files are added to `left_out`."""
+    a job writes beside its output. The names of links and of other files are added to `left_out`.
+
+    Raises:
+        InputRefused: E_PATH, a folder holds no log, or cannot be read.
+    """
     if not Path(path).is_dir():
         return [path]
+
+    def refuse(error: OSError) -> None:
+        raise file_error("E_PATH", str(error.filename), system_reason(error)) from None
+
     results = []
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in os.walk(path, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        files = [Path(folder) / name for name in names if is_log(name)]
-        left_out += [name for name in sorted(names) if not (is_log(name) or is_beside(name))]
-        results += [str(file) for file in files if not file.is_symlink()]
+        logs = {name for name in names if is_log(name) and not (Path(folder) / name).is_symlink()}
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        left_out += sorted(name for name in {*names, *links} - logs if not is_beside(name))
+        results += [str(Path(folder) / name) for name in logs]
     if not results:
         problem = Message("is a folder without logs; endings of logs are {names}", names=" ".join(LOGS))
         raise file_error("E_PATH", path, problem)

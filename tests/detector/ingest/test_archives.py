@@ -94,10 +94,11 @@ def link() -> bytes:
         (archive({"a.jsonl": log("d")}, lambda data: data.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01")), "E_ARCHIVE"),
         (archive({"a.jsonl": log("d") * 9}, lambda data: data[:60] + bytes(8) + data[68:]), "E_ARCHIVE"),
         (archive({"a.jsonl": log("d")}, lambda data: data[:-30]), "E_ARCHIVE"),
+        (archive({"a.jsonl": log("d")}) + archive({"b.jsonl": log("e")}), "E_ARCHIVE"),
         (archive({"a.jsonl": b" " * 3_000_000}), "E_EXPANSION"),
         (archive({"photo.jpg": b"\xff"}), "E_FORMAT"),
     ],
-    ids=["climbs", "absolute", "climbs inside", "backslash", "drive", "link", "nested", "many", "encrypted", "damaged", "cut", "bomb", "no log"],
+    ids=["climbs", "absolute", "climbs inside", "backslash", "drive", "link", "nested", "many", "encrypted", "damaged", "cut", "joined", "bomb", "no log"],
 )  # fmt: skip
 def test_an_archive_that_could_do_harm_is_refused(tmp_path: Path, data: bytes, code: str) -> None:
     path = tmp_path / "export.zip"
@@ -159,6 +160,17 @@ def test_a_workbook_is_a_table(tmp_path: Path) -> None:
     ]
     assert (dialogue.id, counts.warnings["W_INTERNAL_NOTE"]) == ("4471", 1)
     assert [turn.at.minute for turn in dialogue.turns if turn.at] == [14, 16]
+
+
+def test_a_hidden_sheet_with_rows_is_listed(tmp_path: Path) -> None:
+    book = openpyxl.load_workbook(workbook(tmp_path / "log.xlsx", ROWS, ROWS))
+    book.worksheets[1].sheet_state = "hidden"
+    book.save(tmp_path / "log.xlsx")
+    counts = Counts()
+    assert len(list(read(open_logs([str(tmp_path / "log.xlsx")]), ReadConfig(), counts))) == 1
+    assert counts.warnings["W_NO_LOG"] == 1
+    ((fact, *_),) = counts.facts.values()
+    assert "'Sheet1'" in fact
 
 
 def test_cells_that_are_merged_downwards_hold_for_each_of_their_rows(tmp_path: Path) -> None:
@@ -227,13 +239,15 @@ def test_files_that_are_no_logs_are_left_out_and_listed(tmp_path: Path, as_folde
     if as_folder:
         with zipfile.ZipFile(path) as file:
             file.extractall(path := tmp_path / "export")
+        (path / "today.jsonl").symlink_to("a.jsonl")
+        (path / "older").symlink_to(tmp_path)
     sources, counts = open_logs([str(path)]), Counts()
     for source in sources:
         inspect(source, ReadConfig())
     assert [one.dialogue.id for one in read(sources, ReadConfig(), counts) if isinstance(one, Loaded)] == [
         "d1"
     ]
-    assert counts.warnings["W_NO_LOG"] == 6
+    assert counts.warnings["W_NO_LOG"] == 6 + 2 * as_folder
     facts = " ".join(str(fact) for facts in counts.facts.values() for fact in facts)
     assert all(Path(name).name in facts for name in members if name not in ("a.jsonl", ".x"))
     results = [preview(source, ReadConfig(), 10) for source in sources]

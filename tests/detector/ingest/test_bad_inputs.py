@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -557,6 +558,32 @@ def test_patterns_expand_sorted_and_each_file_comes_once(tmp_path: Path) -> None
         (tmp_path / name).write_bytes(line())
     sources = open_logs([str(tmp_path / "b.jsonl"), str(tmp_path / "*.jsonl")])
     assert [source.path.name for source in sources] == ["b.jsonl", "a.jsonl"]
+
+
+@pytest.mark.parametrize("pattern", ["", "/*", "/**/*.jsonl"])
+def test_no_log_below_a_folder_is_passed_over(tmp_path: Path, pattern: str) -> None:
+    """Neither those in a folder that a pattern matches nor those whose names end like that of a manifest."""
+    (tmp_path / "logs/sub").mkdir(parents=True)
+    for name in ("a.jsonl", "ship-manifest.json", "sub/b.jsonl"):
+        (tmp_path / "logs" / name).write_bytes(line(id=name))
+    names = {source.name for source in open_logs([f"{tmp_path}/logs{pattern}"])}
+    assert {str(tmp_path / "logs" / name) for name in ("a.jsonl", "sub/b.jsonl")} <= names
+    assert len(names) == (2 if "**" in pattern else 3)
+
+
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line())
+    (tmp_path / "secret").mkdir()
+    scandir = os.scandir
+
+    def deny(path: str) -> Any:
+        if path.endswith("secret"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", deny)
+    with pytest.raises(InputRefused, match=r"secret: Permission denied"):
+        open_logs([str(tmp_path)])
 
 
 def test_a_name_with_pattern_signs_is_a_file_if_it_exists(tmp_path: Path) -> None:
