@@ -56,12 +56,15 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -
 
 
 def print_status(line: str) -> None:
+    """Prints a line on standard error; names of files in it may hold line ends and commands of terminals and
+    of CI."""
+    line = escape_controls(line).replace("\n", "\\n")
     sys.stderr.write(f"dialint: {line}\n")
 
 
 def print_error(error: DialintError) -> None:
     """Prints an error on standard error, and writes it to the file named by `ERROR_FILE_VARIABLE`, if any."""
-    print(f"dialint: {error}", file=sys.stderr)
+    print_status(str(error))
     if path := os.environ.get(ERROR_FILE_VARIABLE):
         from dialint.detector.artifacts import write_json
 

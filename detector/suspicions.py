@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,7 +21,8 @@ from dialint.detector.scanner import TurnScores, evidence_span
 from dialint.detector.taxonomy import Taxonomy
 
 _MAY_BE_PERSONAL = re.compile(r"[@\d]|(?!\A)[^\W\d_a-z]")
-"""A part of a reason that may name a person or a number: a reason without any need not be masked."""
+"""A part of a reason that may name a person or a number: in a dialogue without personal data a reason without
+any need not be masked."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,20 @@ class PreparedDialogue:
     def place_of(self) -> dict[int, int]:
         return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
 
-    def masked_why(self, hit: Hit) -> str:
-        """The reason of a hit without personal data: its own words as the masked dialogue has them."""
-        position, why = self.place_of[hit.turn], hit.why
-        turn, text = self.dialogue.turns[position], self.texts[position]
-        if not turn.is_silent_act:
-            start, end = text.from_original(hit.start, hit.end)
-            why = why.replace(turn.text[hit.start : hit.end], text.text[start:end])
-        return mask_words(self.dialogue, [why])[why] if _MAY_BE_PERSONAL.search(why) else why
+    def mask_reasons(self, hits: Iterable[Hit]) -> dict[Hit, str]:
+        """The reason of each hit without personal data: its own words as the masked dialogue has them."""
+        reasons = {}
+        for hit in hits:
+            position, why = self.place_of[hit.turn], hit.why
+            turn, text = self.dialogue.turns[position], self.texts[position]
+            if not turn.is_silent_act:
+                start, end = text.from_original(hit.start, hit.end)
+                why = why.replace(turn.text[hit.start : hit.end], text.text[start:end])
+            reasons[hit] = why
+        has_masked = self.masked.turns != self.dialogue.turns
+        personal = [why for why in reasons.values() if has_masked or _MAY_BE_PERSONAL.search(why)]
+        words = mask_words(self.dialogue, personal) if personal else {}
+        return {hit: words.get(why, why) for hit, why in reasons.items()}
 
 
 @dataclass(frozen=True)
@@ -74,12 +81,13 @@ class SuspicionFinder:
             name: tuple(self.checks[name](case.dialogue, self.context))
             for name in {check.name for how in self.info.codes.values() for check in how.checks}
         }
+        reasons = case.mask_reasons(hit for each in hits.values() for hit in each)
         for code, how in self.info.codes.items():
             for check in how.checks:
                 for hit in hits[check.name]:
                     if hit.code not in (None, code):
                         continue
-                    of_turn, why = suspicions[hit.turn, code], case.masked_why(hit)
+                    of_turn, why = suspicions[hit.turn, code], reasons[hit]
                     is_policy = check.name == POLICY_CHECK
                     if is_policy and of_turn and of_turn[-1].name == POLICY_CHECK:
                         of_turn[-1] = replace(of_turn[-1], proof=f"{of_turn[-1].proof}; {why}")

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dialint.app.output import print_line, print_table
+from dialint.app.output import print_error, print_line, print_table
+from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import (
     convert_verdicts,
@@ -165,7 +166,10 @@ def test_no_name_is_markup_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> 
     assert loud - silent.keys() == set()
     print_line("a\u202eb\x1b]8;;http://e.example\x1b\\c")
     print_table(["\x41"], [["[link=http://e.example]x[/link]\u202e :smile:"]])
-    output = capsys.readouterr().out
+    print_error(ConfigError("E_PATH", "{path}: is none", path=Path("a\x1b[2J\n::stop-commands::x")))
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    output = captured.out + captured.err
     assert "\x1b" not in output
     assert "\u202e" not in output
     assert "[link=http://e.example]x[/link]" in output

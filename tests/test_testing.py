@@ -108,11 +108,15 @@ def test_the_project_of_the_page_fails_as_documented_and_passes_once_accepted(pr
 
 
 def test_the_action_scores_by_its_inputs(tmp_path: Path) -> None:
-    """Its steps but for the installation, as the runner starts them."""
+    """Its steps but for the installation, as the runner starts them, in a repository with modules of its
+    own."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())
-    (step,) = (each for each in action["runs"]["steps"] if each.get("id") == "score")
+    *_, install, step = action["runs"]["steps"]
     values = {"LOGS": "*.jsonl more", "FAIL_ON": action["inputs"]["fail-on"]["default"], "OPTIONS": ""}
-    assert set(step["env"]) == set(values)
+    assert step["env"].keys() - values == install["env"].keys()
+    values |= install["env"]
+    for module in ("dialint", "pip", "queue"):
+        (tmp_path / f"{module}.py").write_text("raise SystemExit('run')")
     for name in ("more", "temp"):
         (tmp_path / name).mkdir()
     for name, text in (("a.jsonl", SLOT), ("more/b.jsonl", SECRET[1])):
@@ -131,6 +135,8 @@ def test_the_action_scores_by_its_inputs(tmp_path: Path) -> None:
             env={**os.environ, **environment, "PATH": path, **values, **changed}, capture_output=True,
         ).returncode  # fmt: skip
 
+    command = [sys.executable, "-m", "pip", "--version"]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, **install["env"]}, check=True)
     assert run() == 1
     name, _, sarif = (tmp_path / "output").read_text().strip().partition("=")
     assert action["outputs"][name]["value"] == "${{ steps.score.outputs.sarif }}"

@@ -8,7 +8,6 @@ pointer moves only if that succeeds and the adapter's answers differ from those 
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -245,7 +244,7 @@ def verify() -> int:
         for name, wrong in Registry(kind).verify():
             if wrong:
                 damaged += 1
-                sys.stderr.write(f"dialint: {kind} {name}: {wrong}\n")
+                print_status(f"{kind} {name}: {wrong}")
             else:
                 print_line(f"{kind} {name}: whole")
     return OutputRefused.exit_code if damaged else 0

@@ -5,9 +5,9 @@ Compares files with their manifest, and the manifest with its own checksum. Repa
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+from dialint.app.output import print_line, print_status
 from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
 from dialint.detector.errors import ConfigError, OutputRefused, UserError
 from dialint.detector.verdict_files import manifest_path
@@ -26,10 +26,10 @@ def verify(*paths: Path) -> int:
     damaged = 0
     for path in paths:
         try:
-            sys.stdout.write(f"{path}: whole, {verify_path(path)} files\n")
+            print_line(f"{path}: whole, {verify_path(path)} files")
         except UserError as error:
             damaged += 1
-            sys.stderr.write(f"dialint: {error}\n")
+            print_status(str(error))
     return UserError.exit_code if damaged else 0
 
 

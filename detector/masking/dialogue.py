@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
+from dialint.detector.masking.lexicon import GIVEN_NAMES, NAMES_TOO, OTHER_WORDS, SURE_NAMES
 from dialint.detector.masking.spans import (
     BLANK,
     COMBINING,
@@ -35,28 +35,55 @@ from dialint.detector.records import Dialogue, Turn
 RECOGNIZERS = "dialint.recognizers"
 _MENTION_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
 """A word without a final 's: the name in "Anna's parcel" is Anna."""
+_WORD = re.compile(r"\w+")
 _PLAIN_KEY = re.compile(r"[a-z_][A-Za-z_]{0,39}+")
 """A key of an argument, or the name of a tool, that is a name in a program and no value."""
-_NAMES, _OTHER_WORDS = GIVEN_NAMES | NAMES_TOO, COMMON_WORDS | NOT_NAMES | PARTICLES
+_NAMES = GIVEN_NAMES | NAMES_TOO
 _SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W{0,4}$")
 
 
-def find_mentions(view: View, names: set[str]) -> Iterator[Entity]:
+def find_mentions(view: View, names: set[str], *, any_case: bool = False) -> Iterator[Entity]:
     """Mentions of the words `names` in `view`, neighbouring words as one: capitalised, or with an apostrophe
-    as "o'brien" has. Of a word that is common as well ("Will", "Park") a given name counts by itself only
-    where it does not begin a sentence; a surname never."""
+    as "o'brien" has, or in `any_case`. Of a word that is common as well ("Will", "Park") a given name counts
+    by itself only where it does not begin a sentence; a surname never."""
     runs: list[list[re.Match[str]]] = []
     for word in _MENTION_WORD.finditer(view.low):
-        if word[0] in names and (view.text[word.start()].isupper() or "'" in word[0]):
+        is_name = any_case or word[0] in SURE_NAMES or view.text[word.start()].isupper() or "'" in word[0]
+        if is_name and word[0] in names:
             if not runs or view.low[runs[-1][-1].end() : word.start()].strip(" "):
                 runs.append([])
             runs[-1].append(word)
     for run in runs:
         start, (first, *others) = run[0].start(), [word[0] for word in run]
-        is_sure = others or (len(first) > 2 and first not in _OTHER_WORDS)
-        begins = _SENTENCE_START.search(view.low, max(0, start - 4), start)
-        if is_sure or (first in _NAMES and not begins):
+        is_sure = others or (len(first) > 2 and first not in OTHER_WORDS)
+        begins = view.text[start].islower() or _SENTENCE_START.search(view.low, max(0, start - 4), start)
+        is_key = any_case and view.low.startswith(":", run[-1].end())
+        if (is_sure or (first in _NAMES and not begins)) and not is_key:
             yield Entity(start, run[-1].end(), "NAME", " ".join([first, *others]))
+
+
+Values = dict[str, dict[tuple[int, int], dict[str, Entity]]]
+"""Entities by the first word of their values, by where it begins and how long the value is, and by value."""
+
+
+def find_values(view: View, values: Values) -> Iterator[Entity]:
+    """Mentions in `view` of `values`, which only what stands beside them gives away elsewhere."""
+    low = view.low
+    for word in _WORD.finditer(low) if values else ():
+        for (offset, length), entities in values.get(word[0], {}).items():
+            start = word.start() - offset
+            end = start + length
+            around = low[max(0, start - 1) : max(0, start)] + low[end : end + 1]
+            item = entities.get(low[max(0, start) : end])
+            if item and not any(char.isalnum() or char in "_$€£" for char in around):
+                yield Entity(start, end, item.kind, item.key)
+
+
+def _is_telling(value: str, kind: Kind) -> bool:
+    """Returns whether a value in lower case is personal data wherever it stands: no small number, no word."""
+    if any(char.isdigit() for char in value):
+        return sum(char.isalnum() for char in value) >= 4
+    return len(value) >= 6 and (" " in value or (kind == "SECRET" and value not in OTHER_WORDS))
 
 
 Recognizer = Callable[[View, str], Iterable[Entity]]
@@ -150,29 +177,20 @@ class _TextMasking:
 
 def mask_text(text: str) -> MaskedText:
     """Replaces personal data in `text` by placeholders, numbered by kind in order of appearance."""
-    return _mask([text], n_turns=1)[0]
+    return _mask([text], 1, 1)[0]
 
 
 def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
     """Replaces personal data in a dialogue by placeholders; returns the masked text of each turn too.
 
-    The same value gets the same placeholder in all turns. Sources that are texts, the names of tools and the
-    arguments of their calls are masked like turns; sources that are ids, other ids, authors and metadata
-    stay. Masking is idempotent, so that nobody has to trust `Dialogue.masked`.
+    The same value gets the same placeholder in all turns, also where only another one gives it away. Sources
+    that are texts, the names of tools and the arguments of their calls are masked like turns; sources that
+    are ids, other ids, authors and metadata stay. Masking is idempotent, so that nobody has to trust
+    `Dialogue.masked`.
     """
-    turns = dialogue.turns
-    source_texts = [source for source in dialogue.sources if " " in source]
-    arguments: list[str] = []
-
-    def collect(text: str) -> str:
-        arguments.append(text)
-        return text
-
-    for call in (call for turn in turns for call in turn.tool_calls):
-        _map_texts({call.name: call.arguments}, collect)
-    masked = _mask([turn.text for turn in turns] + source_texts + arguments, n_turns=len(turns))
-    sources = iter(masked[len(turns) :])
-    masked_arguments = iter(masked[len(turns) + len(source_texts) :])
+    turns, n_written = dialogue.turns, _n_written(dialogue)
+    masked = _mask(_texts(dialogue), len(turns), n_written)
+    sources, masked_arguments = iter(masked[len(turns) :]), iter(masked[n_written:])
     changes = {
         "turns": tuple(
             _with_masked(turn, after.text, masked_arguments)
@@ -185,12 +203,29 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
 
 
 def mask_words(dialogue: Dialogue, words: Iterable[str]) -> dict[str, str]:
-    """Masks texts about a dialogue, such as reasons, with its names. They are masked like its sources; a
-    blank is appended because a source without one would count as an id."""
-    distinct = list(dict.fromkeys(words))
-    sources = (*(f"{each} " for each in distinct), *dialogue.sources)
-    masked = mask_dialogue(dialogue.model_copy(update={"sources": sources}))[0].sources
-    return {each: after.removesuffix(" ") for each, after in zip(distinct, masked, strict=False)}
+    """Masks texts about a dialogue, such as reasons. They are masked like its sources, its names in lower
+    case too."""
+    distinct, texts = list(dict.fromkeys(words)), _texts(dialogue)
+    masked = _mask([*texts, *distinct], len(dialogue.turns), _n_written(dialogue))
+    return {each: after.text for each, after in zip(distinct, masked[len(texts) :], strict=True)}
+
+
+def _n_written(dialogue: Dialogue) -> int:
+    """Returns the number of turns and of sources that are texts."""
+    return len(dialogue.turns) + sum(" " in source for source in dialogue.sources)
+
+
+def _texts(dialogue: Dialogue) -> list[str]:
+    """Returns the texts of a dialogue that are masked: turns, sources, names and arguments of calls."""
+    texts = [turn.text for turn in dialogue.turns] + [source for source in dialogue.sources if " " in source]
+
+    def collect(text: str) -> str:
+        texts.append(text)
+        return text
+
+    for call in (call for turn in dialogue.turns for call in turn.tool_calls):
+        _map_texts({call.name: call.arguments}, collect)
+    return texts
 
 
 def _map_texts(value: JsonValue, mask: Callable[[str], str], key: str = "") -> JsonValue:
@@ -222,27 +257,52 @@ def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn
     return turn.model_copy(update=changes) if changes else turn
 
 
-def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:
-    """Masks each text. The first `n_turns` are consecutive turns, so that each may answer the one before."""
+def _mask(texts: Sequence[str], n_turns: int, n_written: int) -> list[MaskedText]:
+    """Masks each text. The first `n_turns` are consecutive turns, so that each may answer the one before;
+    after the first `n_written`, in what programs wrote, names count in any case."""
     maskings = [_TextMasking(text) for text in texts]
     stale = list(range(len(maskings)))
     names: set[str] = set()
+    values: Values = {}
     while stale:
         changed = {
             i for i in stale if maskings[i].search(maskings[i - 1].view.low if 0 < i < n_turns else "")
         }
-        entities = [item for masking in maskings for item in masking.entities]
-        new_names = {item.key for item in entities if item.kind == "NAME" and item.key[0] != "["}
+        entities = [(masking.text, item) for masking in maskings for item in masking.entities]
+        new_names = {item.key for _, item in entities if item.kind == "NAME" and item.key[0] != "["}
         words = {word for name in new_names for word in name.split()}
-        positions = range(len(maskings)) if new_names != names else sorted(changed)
-        changed |= {i for i in positions if words and maskings[i].add(find_mentions(maskings[i].view, words))}
-        names = new_names
+        new_values = _telling_values(entities)
+        positions = range(len(maskings)) if (new_names, new_values) != (names, values) else sorted(changed)
+        for i in positions:
+            masking = maskings[i]
+            if words and masking.add(find_mentions(masking.view, words, any_case=i >= n_written)):
+                changed.add(i)
+            if new_values and masking.add(find_values(masking.view, new_values)):
+                changed.add(i)
+        names, values = new_names, new_values
         stale = sorted(changed | {i + 1 for i in changed if i + 1 < n_turns})
     placeholders = _Numbering(maskings)
     return [
         replace_spans(masking.text, masking.entities, [placeholders.name(item) for item in masking.entities])
         for masking in maskings
     ]
+
+
+def _telling_values(entities: Iterable[tuple[str, Entity]]) -> Values:
+    """Returns the values that are masked somewhere, each given with its text, and tell something everywhere;
+    long ones first."""
+    values: dict[str, Entity] = {}
+    for text, item in entities:
+        if item.kind != "NAME" and item.key[0] != "[":
+            value = make_view(text[item.start : item.end], ()).low
+            if _is_telling(value, item.kind):
+                values.setdefault(value, item)
+    groups: Values = {}
+    for value, item in sorted(values.items(), key=lambda entry: -len(entry[0])):
+        if word := _WORD.search(value):
+            group = groups.setdefault(word[0], {})
+            group.setdefault((word.start(), len(value)), {})[value] = item
+    return groups
 
 
 class _Numbering:

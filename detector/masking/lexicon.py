@@ -64,6 +64,9 @@ THINGS_TOO = COMMON_WORDS | PLACES | word_list("things_too")
 """Given names that, alone and without a cue, are as often something else: words, goods, brands, places."""
 SURNAMES = word_list("surnames")
 """Family names; they confirm a name only at a position where one is expected."""
+OTHER_WORDS = COMMON_WORDS | NOT_NAMES | PARTICLES
+SURE_NAMES = (GIVEN_NAMES | SURNAMES) - OTHER_WORDS - THINGS_TOO
+"""Names that are nothing else, also in lower case where the person was named before."""
 
 
 def is_patronymic(word: str) -> bool:

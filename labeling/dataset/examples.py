@@ -143,8 +143,8 @@ class DatasetConfig:
     key: Annotated[str, Parameter(parse=False)] = field(default="", repr=False)
     """The secret itself, for Python: every process of a machine sees every command line."""
     masked: Annotated[bool, Parameter(negative="--no-masked")] = True
-    """Personal data as placeholders, as when dialogues are scored; --no-masked leaves the originals, from the
-    store for leads only."""
+    """Personal data as placeholders, as when dialogues are scored, without agents, authors and metadata;
+    --no-masked leaves the originals, from the store for leads only."""
     labels: Path | None = None
     """Aggregated labels, which replace the share of people who answer yes."""
     verdicts: Path | None = None
@@ -168,6 +168,16 @@ class DatasetConfig:
             raise ConfigError("E_OPTION", "--near must be 0 or lie between 0.5 and 1")
         if self.key and self.key_file is not None:
             raise ConfigError("E_OPTION", "--key-file: there is a key already")
+
+
+KEPT_METADATA = ("agent_variety", "rating", "source", "split")
+
+
+def without_people(dialogue: Dialogue) -> Dialogue:
+    """Return a dialogue without its agent, authors, and metadata that no later stage reads."""
+    turns = tuple(turn.model_copy(update={"author": None}) for turn in dialogue.turns)
+    metadata = {name: value for name, value in dialogue.metadata.items() if name in KEPT_METADATA}
+    return dialogue.model_copy(update={"turns": turns, "agent": None, "metadata": metadata})
 
 
 @dataclass
@@ -228,7 +238,7 @@ class DatasetBuilder:
 
             view = MaskedView.of(dialogue)
             self._mask_labels_and_verdict(dialogue, view)
-            dialogue = view.dialogue
+            dialogue = without_people(view.dialogue)
             by_people = [
                 each.model_copy(update={"findings": view.mask_findings(each.findings)}) for each in by_people
             ]

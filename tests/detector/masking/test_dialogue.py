@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from marked_dialogues import in_turn
 
-from dialint.detector.masking import mask_dialogue
+from dialint.detector.masking import mask_dialogue, mask_words
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
 
@@ -157,6 +157,17 @@ def test_the_same_value_gets_the_same_placeholder_in_words_arguments_and_results
     assert [turn.text for turn in masked.turns] == ["Hello, I am [NAME_1].", "", '{"name": "[NAME_1]"}']
     assert masked.turns[1].tool_calls[0].arguments == {"name": "[NAME_1]"}
     assert texts[2].to_original(10, 18) == (10, 23)
+
+
+def test_reasons_show_no_value_that_the_dialogue_masks() -> None:
+    call = ToolCall(name="find", arguments={"first_name": "siobhan", "zip": "19101", "password": "hunter2"})
+    turns = in_turn("my name is Siobhan Okrent", "Thanks!").turns
+    before = Dialogue(id="d", turns=(*turns, Turn(index=2, role="agent", text="", tool_calls=(call,))))
+    reasons = ["called with 19101, hunter2", "the customer named okrent, not siobhan", "nobody had named it"]
+    assert list(mask_words(before, reasons).values()) == [
+        "called with [ADDRESS_1], [SECRET_1]", "the customer named [NAME_1], not [NAME_1]", reasons[2],
+    ]  # fmt: skip
+    assert mask_dialogue(before)[0].turns[2].tool_calls[0].arguments["first_name"] == "[NAME_1]"
 
 
 def test_numbers_are_masked_by_their_keys() -> None:

@@ -479,7 +479,9 @@ def test_a_dataset_is_masked_unless_asked_not_to(tmp_path: Path) -> None:
 
     wrong = of(1, "did not arrive", rewrite=f"{bob}, sorry.")
     rows = [annotation("1", "a", "ann", wrong), annotation("2", "a", "rob", wrong, kind="reviewer")]
-    house = House(tmp_path, [dialogue("a", texts), dialogue("b")], [*rows, annotation("3", "b", "ann")])
+    named = dialogue("a", texts, customer=bob, agent=bob)
+    named["turns"][0]["author"] = bob
+    house = House(tmp_path, [named, dialogue("b")], [*rows, annotation("3", "b", "ann")])
     verdicts = house.verdicts([verdict("a", of(3, "now", code="L1"), probabilities={"1": {"C1": 0.4}})])
     splits = []
     for masked in (True, False):
