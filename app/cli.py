@@ -18,7 +18,7 @@ from cyclopts import App, Parameter
 
 from dialint.app.output import print_error
 from dialint.detector import environment
-from dialint.detector.errors import DialintError
+from dialint.detector.errors import DialintError, describe_defect
 from dialint.detector.option_ranges import format_usage_error
 
 HELP = frozenset(("--help", "-h"))
@@ -131,12 +131,8 @@ def exit_after_defect(error: Exception) -> NoReturn:
         refusal = environment.missing_extra_error(extra, "this", [module])
         print_error(refusal)
         sys.exit(refusal.exit_code)
-    frame = error.__traceback__
-    while frame and frame.tb_next:
-        frame = frame.tb_next
-    where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "?"
     print(
-        f"dialint: E_INTERNAL: {type(error).__name__} at {where}; a defect of dialint, please report it. "
+        f"dialint: E_INTERNAL: {describe_defect(error)}; a defect of dialint, please report it. "
         "DIALINT_DEBUG=1 shows the traceback, which may hold dialogue text.",
         file=sys.stderr,
     )

@@ -10,7 +10,8 @@
     ├── WorldError           the world's (disk full, server down), exit 3
     └── DialogueFailed       one dialogue's: becomes a failed verdict, is counted
 
-`dialint.detector.isolation` makes failed verdicts too (`E_TIMEOUT`), as a killed worker cannot raise.
+`dialint.detector.isolation` makes failed verdicts too (`E_TIMEOUT`), as a killed worker cannot raise. Any
+other error of masking or of a check is a defect, which fails the dialogue it meets (`E_INTERNAL`).
 
 A message is a text in English with places for values, both kept, so that a screen can show it in another
 language (`dialint.app.console.messages.explain`). No message may contain dialogue text; `excerpt` masks
@@ -23,7 +24,7 @@ import copyreg
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -160,6 +161,15 @@ def native_errors(error: Callable[[str], DialintError]) -> Iterator[None]:
         if isinstance(raised, DialintError) or not is_native:
             raise
         raise error(name) from None
+
+
+def describe_defect(error: BaseException) -> str:
+    """Returns the type of an error and its location, without its text, which may be a dialogue's."""
+    frame = error.__traceback__
+    while frame and frame.tb_next:
+        frame = frame.tb_next
+    place = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "?"
+    return f"{type(error).__name__} at {place}"
 
 
 def excerpt(value: object) -> str:

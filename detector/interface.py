@@ -6,6 +6,7 @@ Command lines are built from `DetectorConfig`, so this module imports no heavy l
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,6 +33,8 @@ class Monitor:
     on_progress: Callable[[int], None] = lambda n_done: None
     """Called after each dialogue, or after several in a process of their own, with the number of dialogues of
     this call of `Detector.verdicts` that are done."""
+    on_defect: Callable[[str], None] = lambda line: print(f"dialint: {line}", file=sys.stderr)
+    """Called with a line without dialogue text for each dialogue that failed by a defect (E_INTERNAL)."""
     tokens: int = 0
     """Tokens that went through the model."""
     seconds: dict[str, float] = field(default_factory=dict)

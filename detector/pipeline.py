@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,17 +20,23 @@ from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelea
 from dialint.detector.checks import Check, CheckContext, check_plugins
 from dialint.detector.decide import Decision, Facts, Rules, build_finding, decide, drop_doubles
 from dialint.detector.environment import require_library
-from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
+from dialint.detector.errors import (
+    ConfigError,
+    DialintError,
+    DialogueFailed,
+    ReleaseRefused,
+    describe_defect,
+)
 from dialint.detector.interface import Detector, DetectorConfig, Monitor, default_threads, runs_by_onnx
 from dialint.detector.languages import parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
-from dialint.detector.masking import mask_dialogue, recognizer_plugins
+from dialint.detector.masking import MaskedText, mask_dialogue, recognizer_plugins
 from dialint.detector.overrides import NO_OVERRIDES, Overrides, read_overrides
 from dialint.detector.plugins import Plugin, describe
 from dialint.detector.policy import Policy, load_policies, policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, PolicyVersion, Turn, Verdict
 from dialint.detector.registry import resolve_release
-from dialint.detector.release import EMBEDDED, LanguageCoverage, Release, ReleaseInfo
+from dialint.detector.release import EMBEDDED, LanguageCoverage, Release, ReleaseInfo, TurnCoverage
 from dialint.detector.render import Renderer
 from dialint.detector.scanner import Engine, Scanner
 from dialint.detector.suspicions import PreparedDialogue, SuspicionFinder
@@ -223,25 +230,32 @@ class ReleaseDetector:
         return replace(self, log=log)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        """The verdicts in order. A dialogue at which masking or a check meets a defect gets a failed one
+        (E_INTERNAL); a defect of the scan's engine, which may not work any more, is raised."""
         monitor, engine = self.monitor, None if self.scanner is None else self.scanner.engine
         n_tokens = 0 if engine is None else engine.n_tokens
         if engine is not None:  # shared by the detectors of several logs
             engine.on_row = lambda: monitor.on_step(None)
-        masked, coverages = [], []
+        verdicts = dict[int, Verdict]()
+        masked = dict[int, tuple[Dialogue, tuple[MaskedText, ...]]]()
+        coverages = dict[int, Mapping[int, TurnCoverage]]()
         for index, dialogue in enumerate(dialogues):
             monitor.on_step(index)
             started_s = time.perf_counter()
-            masked.append(mask_dialogue(dialogue))
-            coverages.append(self._coverage.turns(masked[-1][0], self.languages))
+            with self._fail_alone(index, dialogue, verdicts):
+                masked[index] = mask_dialogue(dialogue)
+                coverages[index] = self._coverage.turns(masked[index][0], self.languages)
             monitor.add_seconds("mask", time.perf_counter() - started_s)
-        judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
-        silent = [[turn.index for turn in dialogue.turns if turn.is_silent_act] for dialogue in dialogues]
         is_reported = any(self._rules.least(code) <= 1 for code in self.info.codes)
         scanner = self.scanner if all_probabilities or is_reported else None
+        judged = {
+            index: [turn.index for turn in dialogue.turns if self._can_judge(turn)]
+            for index, (dialogue, _) in masked.items()
+        }
         scanned = {
             index: masked[index][0]
-            for index, turns in enumerate(judged)
-            if scanner is not None and any(coverages[index][turn].scanned for turn in turns)
+            for index, coverage in coverages.items()
+            if scanner is not None and any(coverage[turn].scanned for turn in judged[index])
         }
 
         def iterate_scanned() -> Iterator[Dialogue]:
@@ -250,28 +264,42 @@ class ReleaseDetector:
                 yield dialogue
 
         scans = iter(()) if scanner is None else scanner.stream(iterate_scanned())
-        verdicts = []
-        for index, (dialogue, (changed, texts)) in enumerate(zip(dialogues, masked, strict=True)):
+        for index, dialogue in enumerate(dialogues):
             started_s = time.perf_counter()
             scan = next(scans) if index in scanned else ()
             scanned_s = time.perf_counter()
             monitor.add_seconds("scan", scanned_s - started_s)
             monitor.on_step(index)
-            if not judged[index] and not silent[index]:
-                verdicts.append(self._failed_verdict(dialogue, "E_NO_AGENT_TURN"))
+            silent = [turn.index for turn in dialogue.turns if turn.is_silent_act]
+            if index in verdicts:
+                pass
+            elif not judged[index] and not silent:
+                verdicts[index] = self._failed_verdict(dialogue, "E_NO_AGENT_TURN")
             elif isinstance(scan, DialogueFailed):
-                verdicts.append(self._failed_verdict(dialogue, scan.code))
+                verdicts[index] = self._failed_verdict(dialogue, scan.code)
             else:
                 scores = {turn.turn: turn for turn in scan}
                 case = PreparedDialogue(
-                    dialogue, changed, texts, judged[index], silent[index], scores, coverages[index]
+                    dialogue, *masked[index], judged[index], silent, scores, coverages[index]
                 )
-                verdicts.append(self._judge(case, all_probabilities))
+                with self._fail_alone(index, dialogue, verdicts):
+                    verdicts[index] = self._judge(case, all_probabilities)
             monitor.add_seconds("checks", time.perf_counter() - scanned_s)
-            monitor.on_progress(len(verdicts))
+            monitor.on_progress(index + 1)
         if engine is not None:
             monitor.tokens += engine.n_tokens - n_tokens
-        return verdicts
+        return [verdicts[index] for index in range(len(dialogues))]
+
+    @contextmanager
+    def _fail_alone(self, index: int, dialogue: Dialogue, verdicts: dict[int, Verdict]) -> Iterator[None]:
+        """Turns a defect at a dialogue into its failed verdict."""
+        try:
+            yield
+        except (DialintError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001  it must not fail the other dialogues
+            self.monitor.on_defect(f"dialogue {dialogue.id!r}: E_INTERNAL: {describe_defect(error)}")
+            verdicts[index] = self._failed_verdict(dialogue, "E_INTERNAL")
 
     def _can_judge(self, turn: Turn) -> bool:
         """Returns whether a turn is judged if its language is covered, by the renderer's rules."""

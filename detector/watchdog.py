@@ -217,7 +217,7 @@ class WatchedDetector:
         """The verdicts of a part by the worker at `place`, one of `n` that judge at once."""
 
         def attempt(some: Sequence[Dialogue]) -> list[Verdict] | WorkerFailure:
-            outcome = self._start(place).judge(some, all_probabilities, self._config)
+            outcome = self._start(place).judge(some, all_probabilities, self._config, self._report)
             if isinstance(outcome, WorkerFailure):
                 self._end_worker(place)
                 return outcome
@@ -340,7 +340,11 @@ class _Worker:
                 os.kill(self._pid, signal.SIGKILL)
 
     def judge(
-        self, dialogues: Sequence[Dialogue], all_probabilities: bool, config: WatchConfig
+        self,
+        dialogues: Sequence[Dialogue],
+        all_probabilities: bool,
+        config: WatchConfig,
+        report: Callable[[str], None],
     ) -> Judged | WorkerFailure:
         """The verdicts, or why there are none: the worker must be ended then.
 
@@ -359,6 +363,9 @@ class _Worker:
                 message = self._receive()
                 if message is None:
                     return WorkerFailure("the process that judged it died", at)
+                if message[0] == "defect":
+                    report(message[1])
+                    continue
                 if message[0] != "at":
                     judged: Judged = message_value(message)
                     return judged
@@ -459,6 +466,7 @@ def _judge_all(pipe: Connection, load: Callable[[], Detector]) -> None:
         [detector], (dialogues, all_probabilities) = detectors, request
         monitor = detector.monitor
         monitor.on_step = lambda position: pipe.send(("at", position))
+        monitor.on_defect = lambda line: pipe.send(("defect", line))
         monitor.reset()
         verdicts = detector.verdicts(dialogues, all_probabilities=all_probabilities)
         return verdicts, monitor.tokens, dict(monitor.seconds)

@@ -67,7 +67,6 @@ from dialint.app.serving.api_records import JobResponse, Problem, TurnsRequest, 
 from dialint.app.serving.api_requests import (
     LogHandler,
     RequestMiddleware,
-    describe_defect,
     handle_errors,
     iterate_body,
     without_paths,
@@ -76,12 +75,11 @@ from dialint.app.serving.api_requests import (
 from dialint.app.serving.webhooks import Receiver, WebhookSender
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import home_folder
-from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, WorldError
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
 from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
 from dialint.detector.ingest.read import read
 from dialint.detector.ingest.sources import spool
 from dialint.detector.interface import Detector, DetectorFacts
-from dialint.detector.isolation import failed_verdict
 from dialint.detector.log_profile import LogProfile, profile_log
 from dialint.detector.records import Dialogue, Role, Verdict
 from dialint.detector.registry import CURRENT
@@ -133,33 +131,22 @@ class DetectorThread:
     def _load(self, threads: int) -> Detector:
         config = resolve_scan(ScoreConfig(detector=replace(self._config.detector, threads=threads))).detector
         if not self._config.watch.dialogue_seconds:
-            return load_rollout(config)
+            detector = load_rollout(config)
+            detector.monitor.on_defect = lambda line: write_log(message=line)
+            return detector
         return WatchedDetector(config, self._config.watch, lambda line: write_log(message=line)).ready()
 
     def verdicts(
         self, dialogues: Sequence[Dialogue], log: LogProfile, all_probabilities: bool
     ) -> tuple[list[Verdict], dict[str, Any]]:
-        """Returns the verdicts in order, and their cost, as in a manifest. A dialogue that meets a defect of
-        the detector gets a failed verdict."""
-
-        def score(detector: Detector, part: Sequence[Dialogue]) -> list[Verdict]:
-            try:
-                return detector.verdicts(part, all_probabilities=all_probabilities)
-            except DialintError:
-                raise
-            except Exception as error:  # noqa: BLE001  a defect must not fail the other dialogues
-                if len(part) > 1:
-                    return [verdict for each in part for verdict in score(detector, [each])]
-                write_log(message="E_INTERNAL", defect=describe_defect(error))
-                failed = failed_verdict(part[0], self.detector.release, self.detector.taxonomy.version)
-                return [failed.model_copy(update={"failure": "E_INTERNAL"})]
+        """Returns the verdicts in order, and their cost, as in a manifest."""
 
         def score_all() -> tuple[list[Verdict], dict[str, Any]]:
             detector = self.detector.with_log(log)
             monitor, before = detector.monitor, dict(detector.monitor.seconds)
             n_tokens = monitor.tokens
             with trace_scoring(len(dialogues), monitor):
-                verdicts = score(detector, dialogues)
+                verdicts = detector.verdicts(dialogues, all_probabilities=all_probabilities)
             seconds = {stage: value - before.get(stage, 0.0) for stage, value in monitor.seconds.items()}
             return verdicts, {"seconds": seconds, "tokens_scanned": monitor.tokens - n_tokens}
 

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -28,7 +28,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from dialint.detector.errors import ConfigError, DialintError, InputRefused, Message, WorldError
+from dialint.detector.errors import (
+    ConfigError,
+    DialintError,
+    InputRefused,
+    Message,
+    WorldError,
+    describe_defect,
+)
 from dialint.detector.ingest.outcomes import without_hints
 
 if TYPE_CHECKING:
@@ -199,12 +206,3 @@ class RequestMiddleware:
             state["error"] = "E_INTERNAL"
             raise ConnectionError("the response ended early: see the log") from None
         return problem(state, 500, "E_INTERNAL", "a defect of dialint; its log says where")
-
-
-def describe_defect(error: BaseException) -> str:
-    """Return the type of an error and its location, without its text."""
-    frame = error.__traceback__
-    while frame and frame.tb_next:
-        frame = frame.tb_next
-    place = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "?"
-    return f"{type(error).__name__} at {place}"

@@ -281,7 +281,7 @@ def _slipped_sum(words: str, turn: str, before: str, stated: StatedQuantities) -
             terms = [*combinations(parts, 2), *([tuple(parts)] if len(parts) > 2 else [])]
             sums = {sum(each): " + ".join(f"{one / 100:g}" for one in each) for each in terms}
         if len(own) > 2:
-            sums |= {b - a: f"{b / 100:g} - {a / 100:g}" for a, b in combinations(parts, 2) if b % a}
+            sums |= {b - a: f"{b / 100:g} - {a / 100:g}" for a, b in combinations(parts, 2) if a and b % a}
         if value == max(own):
             factors = [n for n in counts if n * 100 not in own]
             sums |= {

@@ -196,6 +196,30 @@ def test_the_manifest_names_the_file_of_a_check_and_another_file_is_another_job(
     assert refused.value.code == "E_OTHER_JOB"
 
 
+def test_a_check_that_breaks_at_a_dialogue_fails_this_one_and_no_other(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With processes that judge and without, also where all of a part break."""
+    own, log = tmp_path / "own.py", tmp_path / "log.jsonl"
+    own.write_text(
+        CHECK.format(evidence="47, 50").replace("for turn", "1 / dialogue.id.count('g')\n    for turn")
+    )
+    names = ["good1", "bad", "good2", "bad2"]
+    log.write_text("".join(TALK.model_copy(update={"id": name}).model_dump_json() + "\n" for name in names))
+    for seconds in ("60", "0"):
+        out = tmp_path / f"{seconds}.jsonl"
+        words = ["score", str(log), "--out", str(out), "--check", str(own), "--scan", "off", "--quiet"]
+        words += ["--dialogue-seconds", seconds, "--max-failed"]
+        assert command_line([*words, "1"], result_action="return_value") in (0, None)
+        verdicts = [json.loads(line) for line in out.read_text().splitlines()]
+        assert [(one["dialogue_id"], one["status"], one.get("failure")) for one in verdicts] == [
+            (name, *(("failed", "E_INTERNAL") if "bad" in name else ("scored", None))) for name in names
+        ]
+        assert ["the agent shouts" in json.dumps(one) for one in verdicts] == [True, False, True, False]
+        messages = capfd.readouterr().err
+        assert "dialogue 'bad': E_INTERNAL: ZeroDivisionError at own.py:" in messages
+
+
 FORMAT = """
 from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, TextFormat
 

@@ -36,8 +36,7 @@ from dialint.detector.artifacts import write_json
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.pipeline import ReleaseDetector
-from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.suspicions import PreparedDialogue, Suspicion, SuspicionFinder
 from dialint.detector.watchdog import WatchedDetector
 
 
@@ -160,14 +159,14 @@ def test_no_body_and_no_method_makes_a_server_error(client: TestClient) -> None:
 def test_a_bad_record_and_a_defect_cost_their_own_dialogues(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    verdicts = ReleaseDetector.verdicts
+    find = SuspicionFinder.find
 
-    def break_on_b(self: ReleaseDetector, dialogues: list[Dialogue], **options: bool) -> list[Verdict]:
-        if any(each.id == "b" for each in dialogues):
-            raise KeyError(dialogues[0].turns[0].text)
-        return verdicts(self, dialogues, **options)
+    def break_on_b(self: SuspicionFinder, case: PreparedDialogue) -> dict[tuple[int, str], list[Suspicion]]:
+        if case.dialogue.id == "b":
+            raise KeyError(case.dialogue.turns[0].text)
+        return find(self, case)
 
-    monkeypatch.setattr(ReleaseDetector, "verdicts", break_on_b)
+    monkeypatch.setattr(SuspicionFinder, "find", break_on_b)
     lines = [json.dumps(record("Hi", RUDE, name=name)) for name in "abc"]
     response = client.post("/v1/score", content="\n".join([*lines[:2], '{"dialogue_id": 1}', lines[2]]))
     answers = [json.loads(line) for line in response.text.splitlines()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from marked_dialogues import read_case
+from mutated_dialogues import Mutator
 
 from dialint.detector.checks import NO_CONTEXT, CheckContext, Evidence, Hit, load_checks
 from dialint.detector.checks.raw_text import unfilled_placeholder
@@ -48,14 +50,18 @@ def cases(groups_of: dict[str, Any]) -> Iterator[Any]:
                 yield pytest.param(check, why, case, id=f"{check}: {str(case)[:60]}")
 
 
+def read_context(case: str | list[str]) -> tuple[CheckContext, tuple[Dialogue, list[tuple[int, int, int]]]]:
+    """What is known of the log of a case, and its dialogue and quotes as `read_case` returns them."""
+    if case[0] not in LOGS:
+        return NO_CONTEXT, read_case(case)
+    policies = {"shop": POLICY} if case[0].endswith("policy") else {}
+    policies |= {"airline": AIRLINE} if case[0].endswith("airline") else {}
+    return CheckContext(LOGS[case[0]], policies), read_case(case[1:])
+
+
 @pytest.mark.parametrize(("check", "why", "case"), tuple(cases(CASES)))
 def test_a_check_finds_what_is_marked_and_nothing_else(check: str, why: str, case: str | list[str]) -> None:
-    context = NO_CONTEXT
-    if case[0] in LOGS:
-        policies = {"shop": POLICY} if case[0].endswith("policy") else {}
-        policies |= {"airline": AIRLINE} if case[0].endswith("airline") else {}
-        context, case = CheckContext(LOGS[case[0]], policies), case[1:]
-    dialogue, quotes = read_case(case)
+    context, (dialogue, quotes) = read_context(case)
     if check in IN_LANGUAGES:
         dialogue = dialogue.model_copy(update={"language": None})
         context = CheckContext(languages=("de", "en", "es", "fr", "ru"))
@@ -105,3 +111,20 @@ def test_a_check_accuses_only_where_it_was_measured_and_right_often_enough(
     evidence: Evidence, outcome: str
 ) -> None:
     assert evidence.outcome == outcome
+
+
+@pytest.mark.parametrize("n", [2_500, pytest.param(60_000, marks=pytest.mark.slow)])
+def test_no_check_breaks_at_other_numbers_words_or_results(n: int) -> None:
+    known = [
+        (context, dialogue)
+        for context, (dialogue, _) in (read_context(case.values[2]) for case in cases(CASES))
+    ]
+    chance = random.Random(n)
+    mutator = Mutator(chance, [dialogue for _, dialogue in known])
+    for _ in range(n):
+        context, one = chance.choice(known)
+        dialogue = mutator.mutate(one)
+        for name, check in load_checks().items():
+            for hit in check(dialogue, context):
+                turn = dialogue.turns[hit.turn]
+                assert 0 <= hit.start < hit.end <= turn.n_places, (name, dialogue)
