@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import ID, StatedIds, fields_of, is_id, objects_of
-from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
+from dialint.detector.checks.words import SENTENCE, content, patterns, read_words, sentences, trim
 from dialint.detector.policy import policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import ToolUse, format_call, per_dialogue, tool_uses, uses_by_turn
@@ -250,14 +250,16 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
     Ignored are technical failures, unknown keys (the customer's mistake, or `wrong_call`), attempts that
     the customer asked for, and calls that were repeated with success, then or later. The hit is the call.
-    Silent without a policy, a source or a system turn, as the agent then knows no rule: of seven hits in
-    made-up clean dialogues four were wrong (a slot just taken, an expired card; 2026-11-30).
+    Without a policy only what a rule of a source or a system turn says, as the agent knows no other: of eleven
+    hits in made-up dialogues eight were wrong (a slot just taken, an expired card; 2026-11-30).
 
     Read on the once-half of tau_bench (2026-11-23): 24 of 26 right, .92 (.75 to .99). Whether an attempt that
     the system refused is an error is a matter of policy: where it is none, this is a suggestion.
     """
-    has_rules = dialogue.sources or any(turn.role == "system" for turn in dialogue.turns)
-    if not has_rules and policy_for(dialogue, context.policies) is None:
+    has_policy = policy_for(dialogue, context.policies) is not None
+    guidelines = [*dialogue.sources, *(turn.text for turn in dialogue.turns if turn.role == "system")]
+    rules = [content(rule) for each in guidelines for rule in sentences(each) if PATTERNS.forbids.search(rule)]
+    if not has_policy and not rules:
         return
     uses = uses_by_turn(dialogue)
     done = {format_call(use.call) for use in tool_uses(dialogue) if not use.failed}
@@ -284,6 +286,7 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 and not PATTERNS.technical.search(reason)
                 and not PATTERNS.unknown_key.search(reason)
                 and format_call(use.call) not in done
+                and (has_policy or any(len(rule & content(reason)) > 1 for rule in rules))
             ):
                 refused = use, locate_call(turn, number)
             elif refused is not None and not use.failed and use.call.name == refused[0].call.name:

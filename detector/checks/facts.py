@@ -225,7 +225,7 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
 
     At most one hit for each turn. Silent on dialogues with documents, and where neither the dialogue nor the
     log holds calls of tools: the look-ups may be unlogged. After look-ups that failed, a sentence that
-    reports this is no error.
+    reports this is no error, nor is an amount that a later result has.
 
     Read on the once-half of tau_bench (2026-11-23): 114 of 119 right, .96 (.90 to .99); in development
     dialogues without results (`has_calls`) 195 of 219, and most others are R3 to the readers.
@@ -242,7 +242,7 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
     first = min(answered, default=None)
     first_call = min((use.turn for use in uses if use.was_run), default=None)
     until = [turn for turn in dialogue.turns if first is None or turn.index <= first]
-    stated, states = StatedQuantities(), set[str]()
+    stated, states = StatedQuantities([use.result or "" for use in uses]), set[str]()
     for turn in until:
         if turn.role in ("customer", "system"):
             stated.add(turn.text)
