@@ -201,6 +201,7 @@ class _Round:
         query = "SELECT number, scored.content FROM newest LEFT JOIN scored USING (id) "
         rows = self.table.execute(query + "WHERE scored.content IS NOT newest.content").fetchall()
         (n_all,) = self.table.execute("SELECT count(*) FROM newest").fetchone()
+        self.run.counts.duplicates = self.run.counts.read - self.run.counts.rejected - n_all
         n_changed = sum(content is not None for _, content in rows)
         print_status(
             f"{self.job.out}: {len(rows) - n_changed:,} dialogues to judge, {n_changed:,} changed ones, "
@@ -218,12 +219,18 @@ class _Round:
         if not pending:
             return
         run, unchanged = self.run, list[str]()
+        changed = InputRefused("E_CHANGED", "the logs changed while they were read; run the job again")
+        n_before = self.job.n_rows
 
         def commit(chunk: list[Loaded], verdicts: list[Verdict]) -> None:
             dialogues = [loaded.dialogue for loaded in chunk]
+            hashed = list(zip(map(hash_content, dialogues), verdicts, strict=True))
+            newest = "SELECT 1 FROM newest WHERE id = ? AND content = ?"
+            for content, verdict in hashed:
+                if self.table.execute(newest, (verdict.dialogue_id, content)).fetchone() is None:
+                    raise changed
             if importer is not None:
                 unchanged.extend(importer(dialogues, verdicts))
-            hashed = list(zip(map(hash_content, dialogues), verdicts, strict=True))
             lines = [content.encode() + b" " + verdict_line(verdict) for content, verdict in hashed]
             self.job.commit(lines, [dialogue.id for dialogue in dialogues])
             for content, verdict in hashed:
@@ -232,6 +239,8 @@ class _Round:
         counts, run.counts = run.counts, Counts()  # of all logs; this pass may end early
         run.score_logs(commit, shutdown=shutdown, keep=lambda number, _: number in pending)
         run.counts = counts
+        if run.config.limit is None and self.job.n_rows - n_before != len(pending):
+            raise changed
         if unchanged:
             names = ", ".join(map(repr, unchanged[:MAX_LISTED_IDS]))
             names += ", ..." if len(unchanged) > MAX_LISTED_IDS else ""

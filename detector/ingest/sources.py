@@ -45,9 +45,11 @@ class Position:
 
 @dataclass(frozen=True)
 class Source:
-    """One log file. `name` is as the user wrote it, `size` in bytes. `label` is its shortest unique name,
-    without a compression ending unless two logs differ only by that; records without an id are named after
-    it. `beside` names the files of its folder or archive that are no logs, if it is the first log there;
+    """One log file. `name` is as the user wrote it, `size` in bytes. `label` is its shortest unique name of
+    at least `depth` parts, those below the folder, pattern or archive that was named, so that no log that is
+    added there changes it; without a compression ending unless two logs differ only by that. Records without
+    an id are named after it. `beside` names the files of its folder or archive that are no logs, if it is the
+    first log there;
     `is_member`: others stand there too. `grows`: somebody may append to it; no more than `size` is read."""
 
     name: str
@@ -55,6 +57,7 @@ class Source:
     size: int
     signature: Signature
     label: str = ""
+    depth: int = 0
     beside: tuple[str, ...] = ()
     is_member: bool = False
     grows: bool = False
@@ -102,14 +105,17 @@ def list_files(patterns: Sequence[str]) -> list[Source]:
                 raise file_error("E_PATH", pattern, "there is no such object")
             for name in names:
                 if name not in results:
-                    results[name] = spool(name, "", partial(copy_object, name))
+                    depth = name.removeprefix(pattern).count("/") + 1 if pattern.endswith("/") else 0
+                    results[name] = replace(spool(name, "", partial(copy_object, name)), depth=depth)
             continue
         for path in _expand(pattern):
+            root = _fixed_folder(pattern) if path != pattern else Path(path)
             left_out: list[str] = []
             logs = _logs_in(path, left_out)
             for one in logs:
                 source = _source(one, pattern if one == path else one)
-                source = replace(source, beside=tuple(left_out), is_member=len(logs) > 1)
+                depth = len(Path(one).parts) - len(root.parts)
+                source = replace(source, beside=tuple(left_out), is_member=len(logs) > 1, depth=depth)
                 left_out = []
                 results.setdefault(os.path.realpath(one), source)
     if not results:
@@ -187,7 +193,13 @@ def _unpack(source: Source) -> list[Source]:
         first, *others = [spool(name, "", write) for name, write in members]
     is_member = source.is_member or bool(others)
     first = replace(first, beside=tuple(left_out))
-    return [replace(one, is_member=is_member) for one in (first, *others)]
+    depths = [
+        source.depth + len(Path(one.name).parts) - len(Path(source.name).parts) for one in (first, *others)
+    ]
+    return [
+        replace(one, is_member=is_member, depth=depth)
+        for one, depth in zip((first, *others), depths, strict=True)
+    ]
 
 
 def _source(path: str, pattern: str) -> Source:
@@ -206,12 +218,16 @@ def _source(path: str, pattern: str) -> Source:
 
 def _validate_location(path: str, pattern: str) -> None:
     """Refuses a link that leads out of the folder of the file, or of the pattern."""
-    first_magic = min((pattern.find(sign) for sign in "*?[" if sign in pattern), default=len(pattern))
-    fixed = pattern if path == pattern else pattern[:first_magic]
-    folder = os.path.realpath(Path(fixed + "_").parent)
+    folder = os.path.realpath(Path(path).parent if path == pattern else _fixed_folder(pattern))
     target = os.path.realpath(path)
     if os.path.commonpath([folder, target]) != folder:
         raise file_error("E_PATH", path, "is a link that leads out of its folder")
+
+
+def _fixed_folder(pattern: str) -> Path:
+    """The folder of a pattern's part before its first sign."""
+    first_magic = min((pattern.find(sign) for sign in "*?[" if sign in pattern), default=len(pattern))
+    return Path(pattern[:first_magic] + "_").parent
 
 
 def _signature(status: os.stat_result) -> Signature:
@@ -245,18 +261,21 @@ def spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
 
 
 def _add_labels(sources: list[Source]) -> list[Source]:
-    """Labels each source with the fewest trailing path parts that are unique."""
+    """Labels each source with the fewest trailing path parts, but at least its `depth`, that are unique."""
     whole = [_parts_of(source) for source in sources]
     bare = [(*parts[:-1], parts[-1].removesuffix(".gz").removesuffix(".zst")) for parts in whole]
     parts = [short if bare.count(short) == 1 else long for short, long in zip(bare, whole, strict=True)]
     if len(set(parts)) < len(parts):  # such as x.gz.gz beside x.gz and x
         parts = whole
-    labels = []
-    for own in parts:
-        depth = 1
-        while depth < len(own) and Counter(other[-depth:] for other in parts)[own[-depth:]] > 1:
-            depth += 1
-        labels.append("/".join(own[-depth:]))
+    depths = [max(1, source.depth) for source in sources]
+    while True:
+        labels = ["/".join(own[-depth:]) for own, depth in zip(parts, depths, strict=True)]
+        n = Counter(labels)
+        longer = [at for at, label in enumerate(labels) if n[label] > 1 and depths[at] < len(parts[at])]
+        if not longer:
+            break
+        for at in longer:
+            depths[at] += 1
     return [replace(source, label=label) for source, label in zip(sources, labels, strict=True)]
 
 

@@ -9,6 +9,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,8 +17,11 @@ from patience import wait_for
 from sqlalchemy import select
 
 from dialint.app.scoring.job import lock_job
-from dialint.app.scoring.nightly import list_signatures
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.nightly import _Round, list_signatures
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
@@ -191,6 +195,42 @@ def test_a_log_may_grow_while_it_is_read(folder: Path) -> None:
         names.append(record.dialogue.id)
         append(folder / "a.jsonl", line("more"))
     assert names == [*"abc"]
+
+
+def test_a_log_that_is_added_renames_no_dialogue(folder: Path, tmp_path: Path, forked: Forked) -> None:
+    """Records without an id are named after their log, by its path in the folder."""
+    out, names = tmp_path / "v.jsonl", ("chat.jsonl", "mon/chat.jsonl", "tue/chat.jsonl", "tue/a/chat.jsonl")
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+        messages = [{"role": role, "content": f"Hello {name}"} for role in ("user", "assistant")]
+        append(folder / name, json.dumps({"messages": messages}) + "\n")
+        assert forked(folder, out, only_new=True)["status"] == 0
+    assert [*by_id(out)] == [f"{name}:1" for name in names]
+
+
+def test_contents_that_a_later_one_replaces_are_counted(folder: Path, tmp_path: Path, forked: Forked) -> None:
+    append(folder / "a.jsonl", line("a"), line("a", "Hello?", "Good morning."), line("b"), line("b"), "{}\n")
+    assert forked(folder, tmp_path / "v.jsonl", only_new=True)["status"] == 0
+    reading = read_manifest(manifest_path(tmp_path / "v.jsonl"))["reading"]
+    assert (reading["read"], reading["rejected"], reading["warnings"]) == (5, 1, {"duplicates skipped": 2})
+
+
+@pytest.mark.parametrize("lines", ["".join(map(line, "xyz")), line("a") + " " * 500])
+def test_a_log_rewritten_in_place_between_two_looks_is_refused(
+    folder: Path, tmp_path: Path, driver: ModuleType, monkeypatch: pytest.MonkeyPatch, lines: str
+) -> None:
+    """Numbers of records would mean other dialogues: it keeps its place on the disk and is no shorter."""
+    log, find = folder / "a.jsonl", _Round.find_pending
+    append(log, *map(line, "abc"))
+
+    def find_and_rewrite(current: _Round) -> set[int]:
+        pending = find(current)
+        log.write_text(lines)
+        return pending
+
+    monkeypatch.setattr(_Round, "find_pending", find_and_rewrite)
+    with pytest.raises(InputRefused, match="E_CHANGED"):
+        run([str(folder)], ScoreConfig(out=tmp_path / "v.jsonl", only_new=True), driver.FakeDetector({}))
 
 
 def test_what_could_not_be_judged_is_tried_again(folder: Path, tmp_path: Path, forked: Forked) -> None:

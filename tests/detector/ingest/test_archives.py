@@ -63,7 +63,7 @@ def test_the_logs_of_a_folder_and_of_an_archive_are_read_in_order(tmp_path: Path
     export = zipped(tmp_path / "export.zip", MEMBERS)
     assert ids(export) == ["d1", "d2"]
     assert [(one.name, one.label) for one in open_logs([str(export)])] == [
-        (f"{export}/a.jsonl", "a.jsonl"), (f"{export}/b/two.jsonl", "two.jsonl")]  # fmt: skip
+        (f"{export}/a.jsonl", "a.jsonl"), (f"{export}/b/two.jsonl", "b/two.jsonl")]  # fmt: skip
     zipped(folder / "more.zip", {"three.jsonl": log("d3")})
     assert ids(folder) == ["d1", "d2", "d3"]
     (tmp_path / "empty").mkdir()
