@@ -258,7 +258,9 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """
     has_policy = policy_for(dialogue, context.policies) is not None
     guidelines = [*dialogue.sources, *(turn.text for turn in dialogue.turns if turn.role == "system")]
-    rules = [content(rule) for each in guidelines for rule in sentences(each) if PATTERNS.forbids.search(rule)]
+    rules = [
+        content(rule) for each in guidelines for rule in sentences(each) if PATTERNS.forbids.search(rule)
+    ]
     if not has_policy and not rules:
         return
     uses = uses_by_turn(dialogue)
