@@ -250,8 +250,8 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
     Ignored are technical failures, unknown keys (the customer's mistake, or `wrong_call`), attempts that
     the customer asked for, and calls that were repeated with success, then or later. The hit is the call.
-    Without a policy only what a rule of a source or a system turn says, as the agent knows no other: of eleven
-    hits in made-up dialogues eight were wrong (a slot just taken, an expired card; 2026-11-30).
+    Without a policy only what a rule of a source or a system turn says, as the agent knows no other: of
+    eleven hits in made-up dialogues eight were wrong (a slot just taken, an expired card; 2026-11-30).
 
     Read on the once-half of tau_bench (2026-11-23): 24 of 26 right, .92 (.75 to .99). Whether an attempt that
     the system refused is an error is a matter of policy: where it is none, this is a suggestion.
