@@ -313,8 +313,9 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     """Find the end of a dialogue in which the customer asked for an act, no tool changed anything, and the
     agent neither refused nor handed over (R2); at the last turn of the agent.
 
-    Silent where the customer withdrew, where the agent's last words are a question, and where neither the
-    dialogue nor the log holds calls of tools.
+    Silent where the customer withdrew, where the agent's last words are a question, where the agent writes
+    calls that nobody runs (the cause, which is found itself: readers listed none of six, 2026-11-30), and
+    where neither the dialogue nor the log holds calls of tools.
 
     Read on the once-half of tau_bench (2026-11-23): 16 of 18 right, .89 (.65 to .99), so a suggestion: on a
     log that holds only some of the tools an act may have been done elsewhere.
@@ -333,11 +334,8 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     last = spoken[-1]
     if PATTERNS.asks.search(last.text) or any(PATTERNS.withdrawn.search(turn.text) for turn in customer[1:]):
         return
-    raw = {hit.turn for hit in raw_texts(dialogue)}
-    readable = [turn for turn in spoken[-_LAST_TURNS:] if turn.index not in raw]
-    if any(PATTERNS.refusal.search(turn.text) for turn in readable) or any(
-        claims_undone_write(dialogue, context)
-    ):
+    refuses = any(PATTERNS.refusal.search(turn.text) for turn in spoken[-_LAST_TURNS:])
+    if refuses or raw_texts(dialogue) or any(claims_undone_write(dialogue, context)):
         return
     why = f"asked for in turn {request}, and no tool did it by the end"
     yield Hit(last.index, *trim(last.text), why, "R2")
