@@ -107,9 +107,13 @@ def _load(options: tuple[str, ...], folder: Path) -> tuple[ScoreConfig, Detector
             _, bound, _ = app.parse_args(["score", *options], print_error=False, exit_on_error=False)
         except CycloptsError as error:
             format_usage_error(error)
-        if logs := bound.arguments.get("logs"):
-            raise ConfigError("E_OPTION", f"dialint_options: {logs[0]} is no option of dialint score")
         config = bound.arguments.get("config", ScoreConfig())
+        if logs := bound.arguments.get("logs") or ("config" not in bound.arguments and options):
+            raise ConfigError("E_OPTION", f"dialint_options: {logs[0]} is no option of dialint score")
+        if config.fail_on or config.limit or config.out:
+            name = "fail-on" if config.fail_on else "limit" if config.limit else "out"
+            problem = f"dialint_options: --{name} changes no test; assert_no_errors takes fail_on"
+            raise ConfigError("E_OPTION", problem)
         # A report without suggestions: a scan that only suggests is not loaded.
         config = resolve_scan(replace(config, out=Path("report.xml")))
         detector: Detector = load_detector(config.detector)
@@ -148,17 +152,15 @@ def _read(dialogue: Any, config: ScoreConfig) -> Iterator[Dialogue]:
     from dialint.detector.ingest.read import open_logs, read
     from dialint.detector.ingest.sources import spool
 
+    how = replace(config.read, max_bad=1.0)
     if isinstance(dialogue, str | os.PathLike):
         sources = open_logs([os.fspath(dialogue)])
     else:
-        records = [dialogue]
-        if not isinstance(dialogue, Mapping):
-            records = [{"id": "messages", "messages": list(dialogue)}]
-            if any(hasattr(each, "get_span_context") for each in dialogue):
-                records = [json.loads(each.to_json()) for each in dialogue]
+        records, format = _as_records(dialogue)
+        how = replace(how, format=format or how.format)
         lines = [json.dumps(record, default=_as_json).encode() + b"\n" for record in records]
         sources = [spool("dialogue", "dialogue", lambda file: file.writelines(lines))]
-    for outcome in read(sources, replace(config.read, max_bad=1.0), Counts()):
+    for outcome in read(sources, how, Counts()):
         if not isinstance(outcome, Loaded):
             raise InputRefused(
                 outcome.code, "{file}, line {line}, {path}: found {found}; expected {expected}",
@@ -166,6 +168,20 @@ def _read(dialogue: Any, config: ScoreConfig) -> Iterator[Dialogue]:
                 found=outcome.found, expected=outcome.expected,
             )  # fmt: skip
         yield outcome.dialogue
+
+
+def _as_records(dialogue: Any) -> tuple[list[Any], str | None]:
+    """Returns the records of a record, of spans, messages or turns, and their format if that is known."""
+    if isinstance(dialogue, Mapping):
+        return [dialogue], None
+    if hasattr(dialogue, "model_dump") or not isinstance(dialogue, Iterable):
+        return [_as_json(dialogue)], None
+    items = list(dialogue)
+    if any(hasattr(each, "get_span_context") for each in items):
+        return [json.loads(each.to_json()) for each in items], None
+    if items and isinstance(items[0], Mapping) and "text" in items[0]:
+        return [{"id": "messages", "turns": items}], "canonical"
+    return [{"id": "messages", "messages": items}], "openai"
 
 
 def _as_json(message: Any) -> Any:
@@ -352,7 +368,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from dialint.detector.log_profile import profile_log
 
     mark = metafunc.definition.get_closest_marker("dialint_logs")
-    if mark is None:
+    if mark is None or not mark.args:
         pytest.fail("logged_dialogue needs @pytest.mark.dialint_logs(LOG, ...)", pytrace=False)
     session = _sessions[-1]
     config, detector = _load(session.options, session.folder)

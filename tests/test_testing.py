@@ -16,7 +16,7 @@ import yaml
 
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, ToolCall, Turn
-from dialint.testing import Baseline, BaselineEntry, _read_baseline, assert_no_errors
+from dialint.testing import Baseline, BaselineEntry, _load, _read_baseline, assert_no_errors
 
 ROOT = Path(__file__).parents[1]
 
@@ -282,10 +282,18 @@ def test_what_was_not_judged_is_not_clean() -> None:
         assert_no_errors(CHAT[:1])
     with pytest.raises(DialintError):
         assert_no_errors([])
-    with pytest.raises(DialintError):
+    with pytest.raises(DialintError, match=r"messages\[0\].content: found a number"):
         assert_no_errors([{"role": "assistant", "content": 5}])
     with pytest.raises(TypeError, match="a object is no message"):
         assert_no_errors([object()])
+    with pytest.raises(TypeError, match="a NoneType is no message"):
+        assert_no_errors(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [("--fail-on", "S1"), ("--limit", "1"), ("--help",)])
+def test_options_that_change_no_test_are_refused(options: tuple[str, ...]) -> None:
+    with pytest.raises(DialintError, match=f"dialint_options: {options[0]}"):
+        _load(options, Path.cwd())
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Chats of language models, and ShareGPT (`conversations`): assistants are bots.
 
-A chat is a list of messages under `messages` (OpenAI, Anthropic, Bedrock Converse, LangChain), `contents`
-(Gemini), or `items`, `input` and `output` (OpenAI Responses), with the instructions in it or beside it; the
-words are in ``chats.yaml``. The content of a message is a text, or a list of typed parts: texts, calls of
-tools, results of tools. Whatever the form, the same dialogue gives the same turns: calls belong to the bot's
-turn, a result ends the turn before it and is a turn of the tool, reasoning is left out, and parts without a
-text, such as images, are counted (`W_EVENT_SKIPPED`). Of preference files (`input`, `preferred_output`) the
-input and the preferred answer are read.
+A chat is a list of messages under `messages` (OpenAI, Anthropic, Bedrock Converse, LangChain, AI SDK),
+`contents` (Gemini), or `items`, `input` and `output` (OpenAI Responses), with the instructions in it or
+beside it; the words are in ``chats.yaml``. The content of a message is a text, or a list of typed parts:
+texts, calls of tools, results of tools. Whatever the form, the same dialogue gives the same turns: calls
+belong to the bot's turn, a result ends the turn before it and is a turn of the tool, reasoning is left out,
+and parts without a text, such as images, are counted (`W_EVENT_SKIPPED`). Of preference files (`input`,
+`preferred_output`) the input and the preferred answer are read.
 
 Sources: https://docs.anthropic.com/en/api/messages (`tool_use`, `tool_result`, `thinking`),
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html (`toolUse`),
@@ -41,6 +41,8 @@ WORDS = read_packaged("ingest/chats.yaml")
 ROLES: dict[str, str] = WORDS["roles"]
 SHAREGPT_ROLES = {**ROLES, **WORDS["sharegpt_roles"]}
 TEXTS, CALLS, RESULTS, SILENT = (frozenset(WORDS[kind]) for kind in ("texts", "calls", "results", "silent"))
+IN_CALL = ("output", "result", "errorText", "error")
+"""The keys of a result within its call."""
 
 
 def _is_chat(record: Any) -> bool:
@@ -61,19 +63,31 @@ def _chat_key(record: dict[str, Any]) -> str | None:
 
 
 def _is_message(item: dict[str, Any], key: str) -> bool:
-    role = _speaker(item)
+    if key in ("items", "input", "output", "data") and _is_part(item):
+        return True
+    role = _speaker(_unwrap(item))
     if isinstance(role, str):
         return role in ROLES and (key != "turns" or "content" in item)
-    if key == "contents":
-        return "parts" in item
-    return key in ("items", "input", "output", "data") and part_kind(item)[0] in CALLS | RESULTS | SILENT
+    return key == "contents" and "parts" in item
 
 
 def _speaker(message: dict[str, Any]) -> object:
     """The word for the speaker; LangChain writes it as `type`."""
     role = message.get("role")
     kind = message.get("type")
-    return kind if role is None and isinstance(kind, str) and kind in ROLES else role
+    is_speaker = isinstance(kind, str) and (kind in ROLES or "content" in message)
+    return kind if role is None and is_speaker else role
+
+
+def _unwrap(message: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a message that LangChain has serialised."""
+    inner = next((message[key] for key in ("data", "kwargs") if isinstance(message.get(key), dict)), {})
+    return inner if "content" in inner and "content" not in message else message
+
+
+def _is_part(message: dict[str, Any]) -> bool:
+    """Returns whether a part stands in place of a message, such as a call."""
+    return "role" not in message and part_kind(message)[0] in CALLS | RESULTS | SILENT
 
 
 def _is_sharegpt(record: Any) -> bool:
@@ -119,8 +133,9 @@ def add_message(
 ) -> None:
     """Appends the turns of a message, or of a part that stands in place of one, such as a call; calls without
     a message are added to the bot's turn before them."""
+    message = _unwrap(message)
     speaker = _speaker(message)
-    if speaker is None and "parts" not in message and "content" not in message:
+    if _is_part(message) or (speaker is None and message.keys().isdisjoint(("parts", "content"))):
         results = read_content("bot", [message], path, name, warnings)
         for turn in results:
             if turn.tool_calls and turns and turns[-1].role == "bot":
@@ -128,14 +143,17 @@ def add_message(
             elif turn.text or turn.tool_calls or turn.role == "tool":
                 turns.append(turn)
         return
-    role = map_role("user" if speaker is None else speaker, ROLES)
     key = "parts" if "parts" in message and "content" not in message else "content"
+    role = map_role(speaker if speaker is not None else "user" if key == "parts" else "", ROLES)
     own: object = None if role == "tool" else role
-    results = read_content(own, message.get(key), f"{path}.{key}", name, warnings)
+    content = message.get(key)
+    if isinstance(invocations := message.get("toolInvocations"), list) and not isinstance(content, list):
+        content = [*({"toolInvocation": each} for each in invocations), content]
+    results = read_content(own, content, f"{path}.{key}", name, warnings)
     refusal, author = message.get("refusal"), message.get("name")
     for turn in results:
         if turn.role is None:
-            of_tool = tool_turn(str(turn.text), call_id({**message, "id": None}), message.get("is_error"))
+            of_tool = tool_turn(str(turn.text), call_id({**message, "id": None}), _error_of(message))
             turn.role, turn.text, turn.edits = of_tool.role, of_tool.text, of_tool.edits
             turn.tool_call_id, turn.tool_error = of_tool.tool_call_id, of_tool.tool_error
         elif turn.role != "tool":
@@ -188,11 +206,13 @@ def part_kind(part: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     and Gemini write it."""
     if part.get("thought") is True:
         return "thought", part
-    if isinstance(part.get("type"), str):
-        return _normalize(part["type"]), part
     for key, value in part.items():
         if isinstance(value, dict) and _normalize(key) in CALLS | RESULTS | SILENT:
             return _normalize(key), value
+    if isinstance(kind := part.get("type"), str):
+        if _normalize(kind) not in CALLS | RESULTS and "toolCallId" in part:  # the AI SDK's tool-NAME
+            return "toolcall", {"toolName": kind.partition("-")[2], **part}
+        return _normalize(kind), part
     return ("" if "text" in part or "refusal" in part else "unknown"), part
 
 
@@ -243,7 +263,7 @@ def read_content(
         elif kind not in RESULTS | SILENT:
             is_silent = False
             warnings["W_EVENT_SKIPPED"] += 1
-        if kind in RESULTS or (kind == "mcpcall" and body.get("output") is not None):
+        if kind in RESULTS or (kind in CALLS and any(body.get(key) is not None for key in IN_CALL)):
             close()
             turns.append(result_turn(body))
     close()
@@ -252,13 +272,21 @@ def read_content(
 
 def result_turn(body: dict[str, Any]) -> RawTurn:
     """Reads a tool's result, under any of the keys for its text and its error."""
-    value = next((body[key] for key in ("content", "output", "response", "result") if key in body), None)
-    error = next((body[key] for key in ("is_error", "isError") if isinstance(body.get(key), bool)), None)
-    if error is None and body.get("status") in ("error", "success"):
-        error = body["status"] == "error"
+    value = next((body[key] for key in ("content", "response", *IN_CALL) if body.get(key) is not None), None)
+    error = _error_of(body)
     if error is None and isinstance(value, dict):
         error = True if value.keys() == {"error"} or value.get("type") in WORDS["errors"] else None
-    return tool_turn(result_text(value), call_id(body), error)
+    return tool_turn(result_text(value), call_id(body) or call_id(object_at(body, "origin")), error)
+
+
+def _error_of(body: dict[str, Any]) -> bool | None:
+    """Returns whether a result or its message says that the tool failed; None if it says nothing of it."""
+    for key in ("is_error", "isError", "error"):
+        if isinstance(body.get(key), bool):
+            return bool(body[key])
+    if body.get("errorText") is not None or isinstance(body.get("error"), str):
+        return True
+    return body["status"] == "error" if body.get("status") in ("error", "success") else None
 
 
 def result_text(value: object) -> str:

@@ -44,6 +44,44 @@ def test_a_dialogue_is_the_same_in_every_form_of_chat(tmp_path: Path, form: str,
     assert list(claims_undone_write(dialogue)) == list(claims_undone_write(expected)) != []
 
 
+CALL = {"name": "cancel_order", "args": {"order": "W4471"}, "id": "c1"}
+INVOCATION = {"state": "result", "toolCallId": "c1", "toolName": "cancel_order", "args": {}, "result": "Boom"}
+SENT = "It has been cancelled."
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [
+            {"type": "ai", "content": "", "tool_calls": [CALL]},
+            {"type": "tool", "content": "Boom", "tool_call_id": "c1", "status": "error"},
+            {"type": "AIMessageChunk", "content": SENT},
+        ],
+        [{"role": "assistant", "content": SENT, "toolInvocations": [INVOCATION]}],
+        [
+            {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm."}], "summary": []},
+            {"type": "mcp_call", "id": "c1", "name": "cancel_order", "arguments": "{}", "error": "Boom"},
+            {"role": "assistant", "content": SENT},
+        ],
+    ],
+)
+def test_calls_results_and_speakers_of_clients(tmp_path: Path, messages: list[Any]) -> None:
+    asked = {"role": "user", "content": "Cancel order W4471."}
+    ((dialogue,), rejects, counts) = load(tmp_path / "l.jsonl", {"id": "d", "messages": [asked, *messages]})
+    assert not rejects
+    assert not counts.warnings
+    assert [turn.text for turn in dialogue.turns if turn.role == "customer"] == [asked["content"]]
+    (use,) = tool_uses(dialogue)
+    assert (use.call.name, use.result, dialogue.turns[-1].text) == ("cancel_order", "Boom", SENT)
+
+
+@pytest.mark.parametrize("message", [{"content": "Hello"}, {"type": "TextMessage", "content": "Hello"}])
+def test_a_message_that_names_no_speaker_is_not_the_customers(tmp_path: Path, message: Any) -> None:
+    asked = {"role": "user", "content": "Cancel order W4471."}
+    _, (reject,), _ = load(tmp_path / "l.jsonl", {"id": "d", "messages": [asked, message]})
+    assert (reject.code, reject.path) == ("E_ROLE", "messages[1].role")
+
+
 def test_forms_may_stand_in_one_file(tmp_path: Path) -> None:
     dialogues, rejects, _ = load(tmp_path / "l.jsonl", *({"id": name, **one} for name, one in FORMS.items()))
     assert [dialogue.id for dialogue in dialogues] == list(FORMS)
