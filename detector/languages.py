@@ -119,7 +119,7 @@ def describe_gaps(verdict: Verdict) -> str:
     if verdict.status == "not_judged":
         texts.append(f"not judged: {names}")
     elif verdict.judged_share is not None:
-        texts.append(f"{verdict.judged_share:.0%} judged, the rest is {names}")
+        texts.append(f"{100 * verdict.judged_share:.0f} % judged, the rest is {names}")
     elif names:
         codes = sorted({code for gap in verdict.not_judged for code in (*gap.codes, *gap.check_only)})
         texts.append(f"{' '.join(codes)} not judged: {names}")

@@ -56,7 +56,7 @@ def progress(what: str, unit: str = "dialogues", *, quiet: bool = False) -> Iter
             text = ", ".join((f"{done:,} {unit}", speed, *totals, *([note] if note else [])))
             if share and share > share_before:
                 left_s = (1.0 - share) * elapsed / (share - share_before)
-                text += f"{'' if is_bar else f', {share:.0%}'}, {left_s:,.0f} s left"
+                text += f"{'' if is_bar else f', {100 * share:.0f} %'}, {left_s:,.0f} s left"
             if bar is None:
                 sys.stderr.write(f"dialint: {what}: {text}\n")
             else:
@@ -84,7 +84,7 @@ def _bar(what: str) -> Bar:
     columns = (
         TextColumn(what),
         BarColumn(bar_width=20),
-        TaskProgressColumn(),
+        TaskProgressColumn("{task.percentage:>3.0f} %"),
         TextColumn("{task.fields[text]}", markup=False),
         TimeElapsedColumn(),
     )

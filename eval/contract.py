@@ -137,8 +137,8 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
         console.print(_show(title, "findings", "accuse", rows_of, rest))
         n, left = sum(row.n for row in rows_of.values()), sum(row.left for row in rows_of.values())
         console.print(
-            f"{left:,} of {n:,} findings may accuse ({left / max(1, n):.0%}), the others are suggestions; to "
-            f"review these takes {sum(rest):,.0f} minutes"
+            f"{left:,} of {n:,} findings may accuse ({100 * left / max(1, n):.0f} %), the others are "
+            f"suggestions; to review these takes {sum(rest):,.0f} minutes"
         )
         codes: dict[str, Any] = defaultdict(dict)
         for (code, source), row in rows_of.items():

@@ -5,7 +5,7 @@ A code without a finding is an answer, too: `codes` and `turn` define the questi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -84,6 +84,29 @@ def is_yes(answer: object) -> bool | None:
     """Returns whether an answer of a crowd table is a yes; None if it is neither yes nor no."""
     word = str(answer).strip().lower() if isinstance(answer, str | bool | int) else ""
     return {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}.get(word)
+
+
+Place = tuple[int, int, int, str]
+"""Turn, start, end and code of a finding."""
+
+
+def match_findings(
+    proposed: Sequence[Place], suggested: Collection[int], answered: Sequence[Place]
+) -> list[int | None]:
+    """The index of the finding in an answer that each proposed one became: at the same offsets with the same
+    code, else at the same offsets, else of the same code in the turn, which is too little for those that were
+    only `suggested`. Each is used once, and none for another one while it is exactly what was proposed."""
+    results: list[int | None] = [None] * len(proposed)
+    left = dict.fromkeys(range(len(answered)))
+    for parts in ((0, 1, 2, 3), (0, 1, 2), (0, 3)):
+        for number, place in enumerate(proposed):
+            if results[number] is not None or (parts == (0, 3) and number in suggested):
+                continue
+            same = (n for n in left if all(answered[n][part] == place[part] for part in parts))
+            if (match := next(same, None)) is not None:
+                results[number] = match
+                del left[match]
+    return results
 
 
 class AnsweredQuestion(NamedTuple):

@@ -156,7 +156,7 @@ def _describe(code: Code, taxonomy: Taxonomy, coverage: CodeRelease | None) -> l
     for check in coverage.checks:
         kind = "policy" if check.name == POLICY_CHECK else "check"
         advice = "; needs dialint score --policy FILE" if kind == "policy" else ""
-        right = f"right in {check.precision:.0%} of its hits" if check.is_measured else "not measured"
+        right = f"right in {100 * check.precision:.0f} % of its hits" if check.is_measured else "not measured"
         lines.append((kind, f"'{check.name}', {right}, {check.report}s{advice}"))
     if languages := _languages(coverage):
         names = ", ".join(map(language_name, languages))

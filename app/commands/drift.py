@@ -201,9 +201,9 @@ def _describe_audit(cusum: Cusum | None, reference: str, sample: Sequence[Item])
     return [
         f"overturned findings, CUSUM over {cusum.watched:,} audited dialogues: "
         f"{state if cusum.signal else 'within its limit'}",
-        f"in control: {cusum.observed:.1%} of {cusum.reference:,} dialogues, taken as {cusum.rate:.1%}; "
-        f"a false alarm every {cusum.run_length:,.0f} audited dialogues, {cusum.doubled:.1%} are noticed "
-        f"after {cusum.noticed_after:,.0f}",
+        f"in control: {100 * cusum.observed:.1f} % of {cusum.reference:,} dialogues, taken as "
+        f"{100 * cusum.rate:.1f} %; a false alarm every {cusum.run_length:,.0f} audited dialogues, "
+        f"{100 * cusum.doubled:.1f} % are noticed after {cusum.noticed_after:,.0f}",
     ]
 
 
@@ -220,7 +220,7 @@ def _tables(report: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, ..
             psi, distance = f"{each['psi']:.3f} ({each['psi_by_chance']:.3f})", ""
             if each["wasserstein"] is not None:
                 distance = f"{each['wasserstein']:.3g} ({each['wasserstein_by_chance']:.3g})"
-            moved = f"{name}: {before:.1%} to {after:.1%}"
+            moved = f"{name}: {100 * before:.1f} % to {100 * after:.1f} %"
             rows.append((each["name"], each["state"], f"{each['p_value']:.3f}", psi, distance, moved))
         n, n_before = period["dialogues"], reference["dialogues"]
         yield f"{period['name']} ({n:,} dialogues) against {reference['name']} ({n_before:,})", rows
@@ -243,10 +243,13 @@ def _page(report: Mapping[str, Any]) -> str:
         main += show(title, HEADINGS, of_period)
         for each in period["measures"]:
             if each["state"] == "drift":
-                rows = [(name, f"{before:.1%}", f"{after:.1%}") for name, before, after in each["bins"]]
+                rows = [
+                    (name, f"{100 * before:.1f} %", f"{100 * after:.1f} %")
+                    for name, before, after in each["bins"]
+                ]
                 main += show(f"{period['name']}: {each['name']}", ("value", "before", "after"), rows)
     header = Markup(
         "<h1>Drift against {}</h1><p class=dim>Of runs without any change at most {} show a drift.</p>"
     )
-    header = header.format(report["reference"]["name"], f"{report['level']:.1%}")
+    header = header.format(report["reference"]["name"], f"{100 * report['level']:.1f} %")
     return document("drift", str(header), str(main), "Made by dialint eval drift.")

@@ -182,7 +182,8 @@ def demote(
         for code, each in codes.items():
             kind = "suggestion" if code in demoted else "finding"
             share, upper = each.confirmed / each.answered, each.upper(config.confidence)
-            figures = (f"{each.answered:,}", f"{each.confirmed:,}", f"{share:.0%}", f"{upper:.0%}")
+            shares = (f"{100 * share:.0f} %", f"{100 * upper:.0f} %")
+            figures = (f"{each.answered:,}", f"{each.confirmed:,}", *shares)
             rows.append((release, code, *figures, kind))
     print_table(("release", "code", "answered", "confirmed", "share", "at most", "from now on"), rows)
     if config.overrides is not None:
@@ -212,7 +213,7 @@ def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> in
             for pool, counts in count_tasks(store, actor, one.id).items():
                 total = sum(n for key, n in counts.items() if key != "withdrawn")
                 if total or pool == "main":
-                    progress = f"{counts['done'] / total:.0%}" if total else "-"
+                    progress = f"{100 * counts['done'] / total:.0f} %" if total else "-"
                     numbers = (f"{counts[key]:,}" for key in COUNTS)
                     answers = f"{n_answers:,}" if pool == "main" else ""
                     rows.append((one.id, one.purpose, state, pool, *numbers, progress, answers, deadline))

@@ -126,7 +126,8 @@ def _read(files: Iterable[Path], taxonomy: str, release: str) -> Iterator[Verdic
 
 def _show(preview: RulesPreview) -> None:
     def moved(label: str, pair: list[int], n: int) -> str:
-        return f"{label} {pair[0]:,} ({pair[0] / max(1, n):.1%}) to {pair[1]:,} ({pair[1] / max(1, n):.1%})"
+        before, after = (f"{k:,} ({100 * k / max(1, n):.1f} %)" for k in pair)
+        return f"{label} {before} to {after}"
 
     n = preview.verdicts
     print_line(f"{n:,} verdicts read, {len(preview.changes):,} would change")
@@ -217,7 +218,7 @@ def _try_on(policy: Policy, log: str, limit: int | None, config: ReadConfig) -> 
                 dialogues[violation.clause.id].append(dialogue.id)
     left_out = f"; {n_other:,} of other policies left out" if n_other else ""
     rejected = f"; {counts.rejected:,} records rejected" if counts.rejected else ""
-    share = f" ({n_broken / n:.1%})" if n else ""
+    share = f" ({100 * n_broken / n:.1f} %)" if n else ""
     print_line(f"{n:,} dialogues, {n_broken:,}{share} break a clause{left_out}{rejected}")
     print_table(
         ("clause", "code", "hits", "dialogues"),

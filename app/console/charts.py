@@ -136,7 +136,8 @@ def draw_shares(
         {"field": "detail", "type": "nominal", "title": title},
         {"field": "state", "type": "nominal", "title": _("What")},
     ]
-    scale = {"format": ".0%", "tickCount": 4, "titleAnchor": "end"}
+    spaced = "replace(datum.label, '%', '\N{NO-BREAK SPACE}%')"
+    scale = {"format": ".0%", "labelExpr": spaced, "tickCount": 4, "titleAnchor": "end"}
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "rule", "strokeWidth": 2.5, "opacity": 0.75},

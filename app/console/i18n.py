@@ -121,9 +121,9 @@ def show_number(number: float, pattern: str | None = None) -> str:
     return format_decimal(number, format=pattern, locale=_locale())
 
 
-def show_percent(share: float, pattern: str | None = None) -> str:
-    """Format a share in [0, 1] as a percentage."""
-    return format_percent(share, format=pattern, locale=_locale())
+def show_percent(share: float, pattern: str = "#,##0") -> str:
+    """Format a share in [0, 1] as a percentage, as ``59 %``, its number by `pattern`."""
+    return format_percent(share, format=f"{pattern}\N{NO-BREAK SPACE}%", locale=_locale())
 
 
 def from_ms(at_ms: int) -> datetime:

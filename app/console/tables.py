@@ -120,7 +120,7 @@ def percent_bounds(low: float, high: float) -> tuple[str, str]:
 
 
 def share_text(successes: int, n: int) -> str:
-    """Format a share with its Wilson interval, as ``31% (16–51)``; a dash if `n` is 0."""
+    """Format a share with its Wilson interval, as ``31 % (16–51)``; a dash if `n` is 0."""
     if not n:
         return "–"
     bounds = round_interval(*wilson_interval(successes, n), 2)
@@ -129,7 +129,7 @@ def share_text(successes: int, n: int) -> str:
 
 
 def share_of_text(successes: int, n: int) -> str:
-    """Format a share with its interval and denominator, as ``31% (16–51) of 26``; a dash if `n` is 0."""
+    """Format a share with its interval and denominator, as ``31 % (16–51) of 26``; a dash if `n` is 0."""
     share = share_text(successes, n)
     return _("{share} of {n}").format(share=share, n=show_number(n)) if n else share
 
@@ -212,7 +212,7 @@ def share_change(k: int, n: int, k_before: int, n_before: int) -> str:
 
 
 def interval_text(k: int, n: int) -> str:
-    """Format the interval of a share, as ``16% to 51%``."""
+    """Format the interval of a share, as ``16 % to 51 %``."""
     if not n:
         return _("no data")
     low, high = percent_bounds(*wilson_interval(k, n))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import get_args
 
-from dialint.app.console.i18n import _, choose_name, ngettext, show_number
+from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
 from dialint.detector.languages import describe_gaps, language_name
 from dialint.detector.records import Dialogue, Severity, Verdict
 from dialint.detector.registry import SHIPPED_RELEASES
@@ -77,7 +77,7 @@ def percent(probability: float) -> str:
     """Format a probability for a person; never 0 % or 100 %, which would say that it is certain."""
     if probability < 0.01:
         return _("under 1 %")
-    return _("over 99 %") if probability > 0.99 else f"{probability:.0%}".replace("%", " %")
+    return _("over 99 %") if probability > 0.99 else show_percent(probability)
 
 
 def code_title(code: str, taxonomy: Taxonomy) -> str:

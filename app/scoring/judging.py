@@ -200,7 +200,8 @@ def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[st
     contract = judge.contract
     if contract is not None and contract.listed:
         precision, recall = contract.right / contract.listed, contract.found / max(1, contract.labels)
-        line = f"{precision:.0%} right, {recall:.0%} found on {contract.dialogues} dialogues with labels"
+        line = f"{100 * precision:.0f} % right, {100 * recall:.0f} % found"
+        line += f" on {contract.dialogues} dialogues with labels"
         why = "" if contract.accuses else f": seldomer right than {contract.precision:g}, so it only suggests"
         lines.append(f"judge {judge.name}: {line}{why}")
     return lines

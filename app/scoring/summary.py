@@ -141,9 +141,9 @@ class Tally:
         if broken.total() > allowed * n:
             raise TooManyBad(
                 "E_TOO_MANY_FAILED",
-                "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. "
+                "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1f} % are allowed. "
                 "--restart tries them again, --max-failed 1 accepts them",
-                n_broken=broken.total(), n=n, share=allowed,
+                n_broken=broken.total(), n=n, share=100 * allowed,
                 causes=", ".join(f"{count} x {name}" for name, count in broken.most_common(4)),
             )  # fmt: skip
 
@@ -164,8 +164,9 @@ class Tally:
             raise TooManyBad(
                 "E_NOT_JUDGED",
                 "{n_unjudged} of {n} dialogues were not judged as a whole ({causes}), so --fail-on {fail_on} "
-                "cannot vouch for the log; {share:.1%} are allowed. {advice}, --max-failed 1 accepts them",
-                n_unjudged=causes.total(), n=self.n, fail_on=fail_on, share=allowed, advice=listed[0][2],
+                "cannot vouch for the log; {share:.1f} % are allowed. {advice}, --max-failed 1 accepts them",
+                n_unjudged=causes.total(), n=self.n, fail_on=fail_on, share=100 * allowed,
+                advice=listed[0][2],
                 causes=", ".join(f"{n} x {cause}" for n, cause, _ in listed),
             )  # fmt: skip
         return 0
@@ -279,7 +280,7 @@ def summary_table(
     )
     parts.append(
         Text(
-            f"{tally.scored:,} dialogues scored, {tally.serious:,} ({share:.1%}) with an S1 or S2; "
+            f"{tally.scored:,} dialogues scored, {tally.serious:,} ({100 * share:.1f} %) with an S1 or S2; "
             + (f"{partly:,} of them not judged as a whole; " if (partly := tally.n_partly) else "")
             + f"{tally.failed - tally.nothing_to_judge:,} failed; "
             + (f"{tally.not_judged:,} not judged{by_check}; " if tally.not_judged else "")

@@ -159,8 +159,8 @@ class Counts:
         if self.rejected > max_bad * self.read:
             causes = ", ".join(f"{count} x {code}" for code, count in self.codes.most_common(4))
             problem = Message(
-                "{n_bad} of {n} records are bad ({causes}); {share:.1%} are allowed",
-                n_bad=self.rejected, n=self.read, causes=causes, share=max_bad,
+                "{n_bad} of {n} records are bad ({causes}); {share:.1f} % are allowed",
+                n_bad=self.rejected, n=self.read, causes=causes, share=100 * max_bad,
             )  # fmt: skip
             if self.first is not None:
                 problem = self.first.as_example(problem, f"{self.first.line} ({self.first.file})")

@@ -236,7 +236,7 @@ def make_candidates(
     uncertain = [*flagged, *_find_unflagged(verdict, best, policy, project_codes.label)]
     if not uncertain and unread:
         causes = (*(gap.language for gap in verdict.not_judged), *verdict.judge_failures)
-        reason = f"{unread:.0%} not judged: {' '.join(dict.fromkeys(causes))}"
+        reason = f"{100 * unread:.0f} % not judged: {' '.join(dict.fromkeys(causes))}"
         return [replace(without_work, wanted="review", value=unread * policy.not_judged_value, reason=reason)]
     if not uncertain:
         reason = "sure" if without_work.flagged else without_work.reason

@@ -243,7 +243,7 @@ def _flag_no_knowledge(workers: Sequence[str], competence: Competence) -> Iterat
             yield Flag("one answer", (workers[index],), n, why, probability=sure)
         else:
             why = f"answers move {slope:.2f} times as far with the items as an average person's"
-            why += f"; {share:.0%} are the commonest answer"
+            why += f"; {100 * share:.0f} % are the commonest answer"
             yield Flag("no knowledge", (workers[index],), n, why, probability=sure)
     has_slope = ~np.isnan(competence.slope)
     p_values = np.ones(len(workers))

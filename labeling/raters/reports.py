@@ -369,7 +369,7 @@ def code_rows(report: Report) -> list[list[str]]:
     """The main figures of each code, all labelers together, headings first."""
     rows = [["code", "answers", "yes", "accuracy on gold", "agreement with others"]]
     for code, each in sorted(report["codes"].items()):
-        portion = f"{each['yes'] / max(1, each['answers']):.1%}"
+        portion = f"{100 * each['yes'] / max(1, each['answers']):.1f} %"
         measures = (_format_figure(each[name]) for name in ("accuracy", "agreement"))
         rows.append([code, str(each["answers"]), portion, *measures])
     return rows

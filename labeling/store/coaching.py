@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, 
 
 from dialint.detector.records import Finding
 from dialint.detector.statistics import Partial
+from dialint.labeling.annotation import match_findings
 from dialint.labeling.store.database.decisions import Review
 from dialint.labeling.store.database.derived import cut_name
 from dialint.labeling.store.database.schema import (
@@ -31,6 +32,8 @@ from dialint.labeling.store.dialogues import load_verdict
 from dialint.labeling.store.documents import load_taxonomy_in_use
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.insights import (
+    JudgedGroup,
+    group_judged,
     has_status,
     is_added,
     name_conditions,
@@ -82,16 +85,26 @@ class CoachedDialogue(NamedTuple):
 
 class CodeRates(NamedTuple):
     """Number of scored dialogues by code, with a confirmed error, and with a confirmed or undecided one:
-    `own` of `own_dialogues` of an agent, and `other` of `other_dialogues` of `n_agents` other agents. These
-    are of `team` (empty: agents without one), or all where it is None. Without enough others, `other` is
-    empty and `other_dialogues` is 0."""
+    `own` of those of an agent, and `other` of those of `n_agents` other agents; `own_judged` and
+    `other_judged` are all of them, by what was judged in them. The others are of `team` (empty: agents
+    without one), or all where it is None. Without enough others, `other` and `other_judged` are empty."""
 
     own: Mapping[str, tuple[int, int]]
-    own_dialogues: int
+    own_judged: tuple[JudgedGroup, ...]
     other: Mapping[str, tuple[int, int]]
-    other_dialogues: int
+    other_judged: tuple[JudgedGroup, ...]
     n_agents: int
     team: str | None
+
+    @property
+    def own_dialogues(self) -> int:
+        """Number of scored dialogues of the agent."""
+        return sum(each.dialogues for each in self.own_judged)
+
+    @property
+    def other_dialogues(self) -> int:
+        """Number of scored dialogues of the others."""
+        return sum(each.dialogues for each in self.other_judged)
 
 
 class ConfirmedFinding(NamedTuple):
@@ -151,17 +164,16 @@ def compare_codes(
     account = require_own_or_plan(transaction, actor, agent)
     name, dialogue, finding = cut_name(agent), dialogue_index.c, finding_index.c
     n_agents = func.count(dialogue.agent.distinct())
-    scored = (dialogue.status == "scored", *whole_days(dialogue, since_ms, until_ms))
+    days = whole_days(dialogue, since_ms, until_ms)
     full_days: Select[Any] | None = None
 
     def is_other(columns: Any) -> ColumnElement[bool]:
         conditions = [columns.agent.not_in((name, "")), *name_conditions(columns, {"team": team})]
         return and_(*conditions, *([] if full_days is None else [columns.day.in_(full_days)]))
 
-    def count_scored(is_counted: ColumnElement[bool]) -> tuple[int, int]:
-        query: Select[Any] = select(n_agents)
-        row = transaction.run(query.add_columns(func.count()).where(*scored, is_counted)).one()
-        return tuple(row)
+    def count_others() -> int:
+        query: Select[Any] = select(n_agents).where(dialogue.status == "scored", *days, is_other(dialogue))
+        return int(transaction.run(query).scalar_one())
 
     def count_by_code(is_counted: ColumnElement[bool]) -> dict[str, tuple[int, int]]:
         confirmed = or_(is_added(), and_(finding.suggestion.is_(False), finding.decision == "confirmed"))
@@ -177,15 +189,16 @@ def compare_codes(
         if team is not None and cut_name(team) != own_team:
             raise NotAllowed("E_RIGHT", "{actor} is compared with the own team only", actor=actor)
         team = own_team
-        by_day: Select[Any] = select(dialogue.day).where(*scored, is_other(dialogue)).group_by(dialogue.day)
+        by_day: Select[Any] = select(dialogue.day).where(dialogue.status == "scored", *days)
+        by_day = by_day.where(is_other(dialogue)).group_by(dialogue.day)
         full_days = by_day.having(n_agents >= MIN_OTHERS).correlate(None)
-    elif team is not None and count_scored(is_other(dialogue))[0] < MIN_OTHERS:
+    elif team is not None and count_others() < MIN_OTHERS:
         team = None
-    n_others, n_dialogues = count_scored(is_other(dialogue))
-    is_large = n_others >= MIN_OTHERS
+    is_large = (n_others := count_others()) >= MIN_OTHERS
     return CodeRates(
-        count_by_code(finding.agent == name), count_scored(dialogue.agent == name)[1],
-        count_by_code(is_other(finding)) if is_large else {}, n_dialogues if is_large else 0, n_others, team,
+        count_by_code(finding.agent == name), group_judged(transaction, dialogue.agent == name, *days),
+        count_by_code(is_other(finding)) if is_large else {},
+        group_judged(transaction, is_other(dialogue), *days) if is_large else (), n_others, team,
     )  # fmt: skip
 
 
@@ -218,8 +231,7 @@ def read_confirmed(
 
 
 def _find_confirmed(transaction: Transaction, name: str, rows: Sequence[Any]) -> tuple[ConfirmedFinding, ...]:
-    """The findings behind the rows of the index: of a person's answer where one has it, else the
-    verdict's."""
+    """The findings behind the rows of the index: the verdict's, or what people made of it or added."""
     if not rows:
         return ()
     verdict = load_verdict(transaction, name)
@@ -234,15 +246,20 @@ def _find_confirmed(transaction: Transaction, name: str, rows: Sequence[Any]) ->
         for content in transaction.run(query).scalars()
         for finding in json.loads(content)
     ]
+    places = [(each.turn, each.start, each.end, each.code) for each in (*proposed, *answered)]
+    n, suggested = len(proposed), range(0 if verdict is None else len(verdict.findings), len(proposed))
+    matches = match_findings(places[:n], suggested, places[n:])
+    rest = [each for at, each in enumerate(answered) if at not in matches]
     confirmed = []
     for row in rows:
-        same = [each for each in proposed if (each.turn, each.code) == (row.turn, row.code)]
-        by_people = [each for each in answered if (each.turn, each.code) == (row.turn, row.code)]
-        if row.decision == "changed":
-            places = {(each.turn, each.start, each.end) for each in same}
-            at_place = [each for each in answered if (each.turn, each.start, each.end) in places]
-            by_people = at_place or by_people
-        chosen = next(iter(by_people if row.decision != "confirmed" else same or by_people), None)
+        chosen: Finding | None = None
+        if row.decision == "added":
+            chosen = next((each for each in rest if (each.turn, each.code) == (row.turn, row.code)), None)
+            rest = [each for each in rest if each is not chosen]
+        elif row.decision == "changed" and (match := matches[row.place]) is not None:
+            chosen = answered[match]
+        elif row.decision == "confirmed":
+            chosen = proposed[row.place]
         if chosen is not None:
             confirmed.append(ConfirmedFinding(chosen, row.decision))
     return tuple(confirmed)

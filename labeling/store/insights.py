@@ -242,16 +242,21 @@ def read_coverage(
 ) -> tuple[JudgedGroup, ...]:
     """The scored dialogues of ``[since_ms, until_ms)`` by release and by what was not judged in them."""
     require_own_or_plan(transaction, actor, filters.get("agent"))
+    return group_judged(transaction, *whole_days(dialogue_index.c, since_ms, until_ms),
+                        *name_conditions(dialogue_index.c, filters))  # fmt: skip
+
+
+def group_judged(transaction: Transaction, *where: ColumnElement[bool]) -> tuple[JudgedGroup, ...]:
+    """The scored dialogues under these conditions by release and by what was not judged in them."""
     columns = dialogue_index.c
-    query: Select[Any] = select(columns.release, columns.coverage, func.count()).where(
-        columns.status == "scored", *whole_days(columns, since_ms, until_ms),
-        *name_conditions(columns, filters),
-    )  # fmt: skip
+    query: Select[Any] = select(columns.release, columns.coverage, func.count())
+    rows = transaction.run(
+        query.where(columns.status == "scored", *where).group_by(columns.release, columns.coverage)
+    )
     groups = []
-    rows = transaction.run(query.group_by(columns.release, columns.coverage))
     for release, coverage, n in map(tuple, rows):
-        unjudged, by_judge = json.loads(coverage)
-        groups.append(JudgedGroup(release, frozenset(unjudged), frozenset(by_judge), n))
+        unjudged, by_judge = map(frozenset, json.loads(coverage))
+        groups.append(JudgedGroup(release, unjudged, by_judge, n))
     return tuple(groups)
 
 

@@ -322,7 +322,8 @@ def _evaluate_account(transaction: Transaction, row: Row[Any], rules: RaterRules
     evaluate = _evaluate_trainee if row.status == "training" else _evaluate_active
     does, why = evaluate(overall, len(answers), rules)
     if does != "suspend" and fast is not None and fast >= rules.fast_share:
-        does, why = "suspend", f"{fast:.0%} of the last {n_timed} answers took less than {rules.fast_s:g} s"
+        does = "suspend"
+        why = f"{100 * fast:.0f} % of the last {n_timed} answers took less than {rules.fast_s:g} s"
     return RaterStatus(
         account=row.id,
         status=row.status,

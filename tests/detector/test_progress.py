@@ -33,8 +33,8 @@ def test_lines_say_how_many_how_fast_and_how_long(
         tell(1_500, 0.6, tokens=70_000, findings=12)
         tell(3_000, 0.9, tokens=90_000, findings=1_500)
     assert capsys.readouterr().err.splitlines() == [
-        "dialint: scoring: 1,500 dialogues, 5 a second, 70,000 tokens, 12 findings, 60%, 400 s left",
-        "dialint: scoring: 3,000 dialogues, 10 a second, 90,000 tokens, 1,500 findings, 90%, 50 s left",
+        "dialint: scoring: 1,500 dialogues, 5 a second, 70,000 tokens, 12 findings, 60 %, 400 s left",
+        "dialint: scoring: 3,000 dialogues, 10 a second, 90,000 tokens, 1,500 findings, 90 %, 50 s left",
     ]
 
 
@@ -59,7 +59,7 @@ def test_bar_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     printed = capsys.readouterr().err
     assert "9 dialogues" in printed
     assert "3 findings" in printed
-    assert "50%" in printed
+    assert "50 %" in printed
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_what_is_taken_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert [line.partition(",")[0] for line in lines] == [
         f"dialint: packing: {n} dialogues" for n in (0, 1, 2)
     ]
-    assert "100%" in lines[-1]
+    assert "100 %" in lines[-1]
 
 
 def dialogue(number: int, text: str = "Hello") -> dict[str, Any]:

@@ -130,7 +130,7 @@ def test_labels_give_a_contract_for_scoring(tmp_path: Path, capsys: pytest.Captu
     assert overrides.thresholds == {"U2": 0.3}
     output = capsys.readouterr().out
     assert (
-        "60 of 125 findings may accuse (48%), the others are suggestions; to review these takes 32 minutes"
+        "60 of 125 findings may accuse (48 %), the others are suggestions; to review these takes 32 minutes"
         in " ".join(output.split())
     )
     contract(scored, config=ContractConfig(labels=(read,), overrides=path))

@@ -26,14 +26,14 @@ from dialint.app.console.tables import (
     last_days,
     select,
     share_change,
-    share_text,
+    share_of_text,
     show_outside,
     show_score_parts,
     show_score_tile,
     show_table,
     show_tile,
 )
-from dialint.app.console.text import code_title, safe_markdown, safe_text, severity_title
+from dialint.app.console.text import code_title, count_judged, safe_markdown, safe_text, severity_title
 from dialint.detector.statistics import Partial, compare_partial
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.reviewed_scores import ReviewedScore, estimate_score
@@ -185,21 +185,26 @@ def _show_codes(rates: coaching.CodeRates, taxonomy: Taxonomy) -> None:
         "more": _("more"), "fewer": _("fewer"), "even": _("no clear difference"),
         "unknown": _("not enough evidence"),
     }  # fmt: skip
-    n, n_other = rates.own_dialogues, rates.other_dialogues
-    pairs: list[tuple[Partial, Partial]] = [
-        ((*rates.own[code], n), (*rates.other.get(code, (0, 0)), n_other)) for code in codes
-    ]
+    pairs: list[tuple[Partial, Partial]] = []
+    for code in codes:
+        own, other = rates.own[code], rates.other.get(code, (0, 0))
+        n, n_other = count_judged(code, rates.own_judged), count_judged(code, rates.other_judged)
+        if n < own[1] or n_other < other[1]:  # people see errors that no release looks for
+            n, n_other = rates.own_dialogues, rates.other_dialogues
+        pairs.append(((*own, n), (*other, n_other)))
     marks, rows = [], []
-    for code, pair, difference in zip(codes, pairs, compare_partial(pairs), strict=True):
-        name, (k, k_other) = code_title(code, taxonomy), (each[0] for each in pair)
-        marks.append(ShareMark.of(name, k, n, _("this agent")))
+    for code, (one, others), difference in zip(codes, pairs, compare_partial(pairs), strict=True):
+        name, n_other = code_title(code, taxonomy), others[2]
+        marks.append(ShareMark.of(name, one[0], one[2], _("this agent")))
         if n_other:
-            marks.append(ShareMark.of(name, k_other, n_other, _("the others"), MUTED))
-        rows.append((name, share_text(k, n), share_text(k_other, n_other), words[difference]))
+            marks.append(ShareMark.of(name, others[0], n_other, _("the others"), MUTED))
+        shares = (share_of_text(k, n) for k, _errors, n in (one, others))
+        rows.append((name, *shares, words[difference]))
     alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
-    draw_shares(marks, _("Share of dialogues"), alt, n_rows=len(codes))
+    draw_shares(marks, _("Share of judged dialogues"), alt, n_rows=len(codes))
     with st.container(key="coaching errors"):
         show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)
+    st.caption(paragraph("Judged are the scored dialogues"))
     if not rates.other_dialogues:
         st.caption(_("There are too few other agents to compare with: their own figures could be read off."))
         return

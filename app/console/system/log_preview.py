@@ -175,7 +175,7 @@ def _show_rejects(job: Job, result: Preview) -> None:
     codes = ", ".join(f"{code} × {show_number(n)}" for code, n in counts.codes.most_common())
     share = counts.rejected / max(counts.read, 1)
     text = _("{share} of the records: {counts}. The first ones:")
-    st.caption(safe_markdown(text.format(share=show_percent(share, "0.0%"), counts=codes)))
+    st.caption(safe_markdown(text.format(share=show_percent(share, "0.0"), counts=codes)))
     show_table(
         (_("Line"), _("Field"), _("Code"), _("Found"), _("Expected")),
         [

@@ -148,7 +148,7 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
     def figures(count: ReleaseCount | None) -> tuple[str, str]:
         if count is None:
             return "–", "–"
-        return show_number(count.dialogues), show_percent(count.flagged / count.dialogues, "0.0%")
+        return show_number(count.dialogues), show_percent(count.flagged / count.dialogues, "0.0")
 
     for entry in entries:
         name, count = entry.name, None
@@ -212,7 +212,7 @@ def _show_report(entries: list[ReleaseEntry]) -> None:
             if value is None:
                 continue
             is_share = name != "wrong_findings_per_100_turns"
-            figure = show_percent(value, "0%") if is_share else show_number(value, "0.00")
+            figure = show_percent(value) if is_share else show_number(value, "0.00")
             column.metric(safe_markdown(label), safe_markdown(figure), help=safe_markdown(text))
             if interval is not None:
                 low, high = (
@@ -247,7 +247,7 @@ def _show_codes(report: ReleaseReport) -> None:
                 natural = f"{read.right}/{read.flagged} ({low}–{high})"
         precisions = [check.precision for check in how.checks if check.is_measured]
         if natural == "–" and precisions:
-            ends = (show_percent(end, "0%") for end in (min(precisions), max(precisions)))
+            ends = (show_percent(end) for end in (min(precisions), max(precisions)))
             natural = "–".join(dict.fromkeys(ends))
         if how.checks:
             accuses = any(check.report == "finding" for check in how.checks)

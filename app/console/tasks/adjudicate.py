@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, choose_name, paragraph, show_percent
+from dialint.app.console.i18n import _, choose_name, paragraph
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import select
 from dialint.app.console.tasks.answer import Selection
@@ -31,7 +31,14 @@ from dialint.app.console.tasks.cases import (
     turn_text,
 )
 from dialint.app.console.tasks.dialogue_view import Mark, show_marked_dialogue
-from dialint.app.console.text import explain_code, lookup_code, safe_markdown, safe_text, severity_title
+from dialint.app.console.text import (
+    explain_code,
+    lookup_code,
+    percent,
+    safe_markdown,
+    safe_text,
+    severity_title,
+)
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import expert_cases, leases, projects, task_view
 from dialint.labeling.store.api import Store
@@ -187,7 +194,7 @@ def _show_question(session: CaseSession, question: CodeQuestion) -> None:
         text = _("Posterior {probability}: joint method, {n} people and the model.")
         if label.method == "expert":
             text = _("Decided before: {probability}, by an expert.")
-        text = text.format(probability=show_percent(label.probability), n=label.n_labelers)
+        text = text.format(probability=percent(label.probability), n=label.n_labelers)
         st.caption(safe_markdown(text))
     with st.container(horizontal=True):
         words: dict[Answer, tuple[str, str]] = {
@@ -223,7 +230,7 @@ def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
         for finding in list_evidence(session.case, question):
             if session.case.verdict is not None and finding.probability < 1.0:
                 release = session.case.verdict.release
-                st.text(safe_text(f"✓ {release} · {show_percent(finding.probability)}"))
+                st.text(safe_text(f"✓ {release} · {percent(finding.probability)}"))
                 break
         if not yes:
             st.caption(_("Nobody says yes."))

@@ -21,7 +21,7 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Se
 from dialint.detector.taxonomy import Code, Names, Taxonomy
 from dialint.detector.tool_use import call_lines
 from dialint.detector.yaml_document import read_document
-from dialint.labeling.annotation import Annotation, Rejection
+from dialint.labeling.annotation import Annotation, Rejection, match_findings
 
 State = Literal["open", "kept", "rejected"]
 
@@ -99,22 +99,20 @@ def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
     own = list(annotation.findings)
     reasons = {(each.turn, each.code): each.reason for each in annotation.rejections}
     choices = []
-    for choice in _propose(verdict, annotation.codes, annotation.turn):
-        # what the person made of a finding: at the same offsets, else of the same code in the same turn
-        model = choice.finding
-        at_place = [f for f in own if (f.turn, f.start, f.end) == (model.turn, model.start, model.end)]
-        of_code = [f for f in own if (f.turn, f.code) == (model.turn, model.code)]
-        both = [finding for finding in at_place if finding in of_code]
-        likely = both or at_place
-        match = next(iter(likely if choice.suggested else likely or of_code), None)
-        why = reasons.get((model.turn, model.code), "")
-        if match is None and choice.suggested and not why:
+    proposed = _propose(verdict, annotation.codes, annotation.turn)
+    both = (*(choice.finding for choice in proposed), *own)
+    places = [(each.turn, each.start, each.end, each.code) for each in both]
+    suggested = {n for n, choice in enumerate(proposed) if choice.suggested}
+    matches = match_findings(places[: len(proposed)], suggested, places[len(proposed) :])
+    for choice, match in zip(proposed, matches, strict=True):
+        why = reasons.get((choice.finding.turn, choice.finding.code), "")
+        if match is not None:
+            choices.append(choice.model_copy(update={"state": "kept", "finding": own[match]}))
+        elif choice.suggested and not why:
             choices.append(choice)
-        elif match is None:
-            choices.append(choice.model_copy(update={"state": "rejected", "why": why}))
         else:
-            own.remove(match)
-            choices.append(choice.model_copy(update={"state": "kept", "finding": match}))
+            choices.append(choice.model_copy(update={"state": "rejected", "why": why}))
+    own = [finding for n, finding in enumerate(own) if n not in matches]
     choices += [Choice(id=f"own-{n}", finding=finding, state="kept") for n, finding in enumerate(own)]
     present = {finding.code for finding in annotation.findings}
     return Answer(

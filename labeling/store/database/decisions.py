@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from dialint.detector import records
+from dialint.labeling.annotation import Place, match_findings
 from dialint.labeling.store.database.schema import FINDING_COUNTS
 
 Decision = Literal["open", "confirmed", "rejected", "changed", "added"]
@@ -93,54 +94,55 @@ def decide_findings(
 ) -> list[DecidedFinding]:
     """The decided findings of a dialogue: findings, then suggestions, then additions, each in order."""
     ordered = sorted(answers, key=lambda answer: (answer.is_expert, answer.id), reverse=True)
-    left = {answer.id: list(answer.findings) for answer in ordered}
     content: Mapping[str, Any] = {} if verdict is None else verdict.content
+    proposed: list[Finding] = [*content.get("findings", ()), *content.get("suggestions", ())]
+    suggested = range(len(content.get("findings", ())), len(proposed))
+    deciding = [next((answer for answer in ordered if answer.asks(each)), None) for each in proposed]
+    matches: dict[int, Finding] = {}
+    added: list[Finding] = []
+    for answer in ordered:
+        own = [number for number, each in enumerate(deciding) if each is answer]
+        places = [place_of(proposed[number]) for number in own]
+        likely = {n for n, number in enumerate(own) if number in suggested}
+        found = match_findings(places, likely, list(map(place_of, answer.findings)))
+        matches |= {own[n]: answer.findings[at] for n, at in enumerate(found) if at is not None}
+        rest = (each for at, each in enumerate(answer.findings) if at not in found)
+        added += [each for each in rest if next(other for other in ordered if other.asks(each)) is answer]
     decided: list[DecidedFinding] = []
-    for name, is_suggestion in (("findings", False), ("suggestions", True)):
-        for finding in content.get(name, ()):
-            error = str(finding["code"]), str(finding["severity"])
-            answer = next((answer for answer in ordered if answer.asks(finding)), None)
-            decision, reviewed = _decide(finding, None if answer is None else left[answer.id], is_suggestion)
-            states = [each.state for each in appeals if (each.turn, each.code) == (finding["turn"], error[0])]
-            state: AppealState = "none"  # open if one of the appeals is, else that of the last one
-            if states and not is_suggestion:
-                state = "open" if "open" in states else states[-1]
-            if state == "overturned":
-                decision, reviewed = "rejected", None
-            elif state == "upheld":
-                decision, reviewed = "confirmed", error
-            place = (is_suggestion, finding["turn"], *error, finding["probability"])
-            decided.append(DecidedFinding(*place, decision, state, reviewed))
-    added = [
-        finding
-        for answer in ordered
-        for finding in left[answer.id]
-        if next(other for other in ordered if other.asks(finding)) is answer
-    ]
+    for number, finding in enumerate(proposed):
+        error, is_suggestion = error_of(finding), number in suggested
+        reviewed: tuple[str, str] | None = None
+        decision: Decision = "open" if deciding[number] is None or is_suggestion else "rejected"
+        if (match := matches.get(number)) is not None:
+            reviewed = error_of(match)
+            decision = "confirmed" if reviewed == error else "changed"
+        elif decision == "open" and not is_suggestion:
+            reviewed = error
+        states = [each.state for each in appeals if (each.turn, each.code) == (finding["turn"], error[0])]
+        state: AppealState = "none"  # open if one of the appeals is, else that of the last one
+        if states and not is_suggestion:
+            state = "open" if "open" in states else states[-1]
+        if state == "overturned":
+            decision, reviewed = "rejected", None
+        elif state == "upheld":
+            decision, reviewed = "confirmed", error
+        place = (is_suggestion, finding["turn"], *error, finding["probability"])
+        decided.append(DecidedFinding(*place, decision, state, reviewed))
     added.sort(key=lambda finding: (finding["turn"], finding["code"], finding["start"], finding["end"]))
     for each in added:
-        error = str(each["code"]), str(each["severity"])
+        error = error_of(each)
         decided.append(DecidedFinding(False, each["turn"], *error, 1.0, "added", reviewed=error))
     return decided
 
 
-def _decide(
-    finding: Finding, own: list[Finding] | None, is_suggestion: bool
-) -> tuple[Decision, tuple[str, str] | None]:
-    """Returns the decision of the answer whose findings are `own`, and code and severity of the resulting
-    error; removes the match from `own`: the finding at the same place, else of the same code in the turn."""
-    if own is None:
-        return "open", None if is_suggestion else (str(finding["code"]), str(finding["severity"]))
-    place = (finding["turn"], finding["start"], finding["end"])
-    at_place = [each for each in own if (each["turn"], each["start"], each["end"]) == place]
-    of_code = [each for each in own if (each["turn"], each["code"]) == (finding["turn"], finding["code"])]
-    likely = [each for each in at_place if each in of_code] or at_place
-    match = next(iter(likely if is_suggestion else likely or of_code), None)
-    if match is None:
-        return "open" if is_suggestion else "rejected", None
-    own.remove(match)
-    same = (match["code"], match["severity"]) == (finding["code"], finding["severity"])
-    return "confirmed" if same else "changed", (str(match["code"]), str(match["severity"]))
+def place_of(finding: Finding) -> Place:
+    """The place of a finding."""
+    return finding["turn"], finding["start"], finding["end"], str(finding["code"])
+
+
+def error_of(finding: Finding) -> tuple[str, str]:
+    """Code and severity of a finding."""
+    return str(finding["code"]), str(finding["severity"])
 
 
 def describe_dialogue(

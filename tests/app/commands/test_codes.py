@@ -87,7 +87,7 @@ def test_details_name_scan_and_checks_with_their_precision(
     spelling = " ".join(run_codes(capsys, "L1").split())
     assert "coverage covered (scan), covered (check), by the embedded release" in spelling
     assert "the model, findings from probability 0.50" in spelling
-    assert "check 'misspelt_word', right in 95% of its hits, findings" in spelling
+    assert "check 'misspelt_word', right in 95 % of its hits, findings" in spelling
     real = {"threshold": 0.7, "flagged": 40, "right": 31, "n_errors": 90, "n_turns": 3000}
     codes["L1"]["scan"] = {**SCAN, "natural": real}
     no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
@@ -95,7 +95,7 @@ def test_details_name_scan_and_checks_with_their_precision(
     assert "findings from probability 0.70; on real dialogues 31 of 40 were right there" in spelling
     policy = " ".join(run_codes(capsys, "P4").split())
     assert "'misspelt_word', not measured, findings" in run_codes(capsys, "I2")
-    assert "policy 'policy', right in 75% of its hits, suggestions; needs dialint score --policy" in policy
+    assert "policy 'policy', right in 75 % of its hits, suggestions; needs dialint score --policy" in policy
     assert "needs a judge: probabilities only" in " ".join(run_codes(capsys, "T1").split())
     assert "needs a judge: not covered by the embedded release" in run_codes(capsys, "L2")
     (language,) = json.loads(run_codes(capsys, "L", as_json=True))["categories"]

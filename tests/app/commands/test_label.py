@@ -66,12 +66,12 @@ def test_the_whole_way(dialint: Dialint, tmp_path: Path, write_log: WriteLog) ->
     assert dialint(*routing).splitlines()[-1].endswith("8 new tasks")
     assert dialint(*routing).splitlines()[-1].endswith("0 new tasks")
     listed = dialint("label", "status")
-    assert re.search(r"^r +review +open +main +2 +0 +0 +0%", listed, re.MULTILINE)
+    assert re.search(r"^r +review +open +main +2 +0 +0 +0 %", listed, re.MULTILINE)
     assert re.search(r"^l +label +open +main +6 .* 2100-01-01 00:00", listed, re.MULTILINE)
     assert dialint("label", "plan", "--project", "l", "--n", 2) == "l: 2 tasks, random\n"
 
     answer(tmp_path, "l", {"ann": {"d0", "d1", "d2"}, "ben": {"d0", "d2"}})
-    assert " 100% " in dialint("label", "status", "l")
+    assert " 100 % " in dialint("label", "status", "l")
     text = dialint("label", "aggregate", "--project", "l")
     assert re.match(r"\d+ labels of 8 questions: \d sure, 0 known for certain, the model's word on 8\n", text)
     assert dialint("label", "ask", "--project", "l", "--sure", "0.6") == (
@@ -256,6 +256,6 @@ def test_a_code_that_is_seldom_confirmed_is_demoted(
     out = tmp_path / "overrides.yaml"
     answer(tmp_path, "r", {"eve": {"d1", "d5"}})
     text = dialint("label", "demote", "--overrides", out)
-    assert re.search(r"^e +C1 +12 +2 +17% +39% +suggestion", text, re.MULTILINE)
+    assert re.search(r"^e +C1 +12 +2 +17 % +39 % +suggestion", text, re.MULTILINE)
     assert text.splitlines()[-1].endswith(f"dialint score LOG --overrides {out}")
     assert read_overrides(out).demoted == {"C1": "people confirmed 2 of 12 findings of e"}

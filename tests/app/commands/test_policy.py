@@ -57,7 +57,7 @@ def test_check_tries_a_policy_on_a_log(file: Path, capsys: pytest.CaptureFixture
     assert check(file, str(log)) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()[2:]]
     assert lines == [
-        "3 dialogues, 2 (66.7%) break a clause; 1 of other policies left out",
+        "3 dialogues, 2 (66.7 %) break a clause; 1 of other policies left out",
         "clause      code   hits  dialogues",
         "look-first  P1 P4  2     2",
         "look-first, for instance: wrong late",

@@ -111,7 +111,7 @@ def test_unjudged_dialogues_fail_the_gate(gate: Any, tmp_path: Path, cause: str)
 
 @pytest.mark.parametrize("cause", PARTLY)
 def test_every_output_reports_the_gap(gate: Any, tmp_path: Path, capsys: Any, cause: str) -> None:
-    gap = {"judge": "X1 not judged: E_ANSWER", "language": "50% judged, the rest is German",
+    gap = {"judge": "X1 not judged: E_ANSWER", "language": "50 % judged, the rest is German",
             "policy": "P4 not judged: no policy applies"}[cause]  # fmt: skip
     changes = {"changes": PARTLY[cause], "fail_on": None, "max_failed": 1.0}
     if cause == "policy":
@@ -134,7 +134,7 @@ def test_every_output_reports_the_gap(gate: Any, tmp_path: Path, capsys: Any, ca
         (level, f"dialogue d0: {gap}")
     ]
     gate(out="shown.jsonl", **{**changes, "quiet": False})
-    assert "4 dialogues scored, 0 (0.0%) with an S1 or S2; 1 of them not judged as a whole" in " ".join(
+    assert "4 dialogues scored, 0 (0.0 %) with an S1 or S2; 1 of them not judged as a whole" in " ".join(
         capsys.readouterr().out.split()
     )
 
@@ -143,7 +143,7 @@ def test_what_the_judge_could_not_answer_is_not_accepted_unseen() -> None:
     about: dict[str, Any] = {"dialogue_id": "d", "release": "r", "taxonomy": "1", "status": "scored"}
     questions = ProjectCodes({}, {})
     (candidate,) = make_candidates(Verdict(**about, **PARTLY["judge"]), RoutingPolicy(), questions, seed=0)
-    assert (candidate.wanted, candidate.reason) == ("review", "100% not judged: E_ANSWER")
+    assert (candidate.wanted, candidate.reason) == ("review", "100 % not judged: E_ANSWER")
     (clean,) = make_candidates(Verdict(**about, quality=100.0), RoutingPolicy(), questions, seed=0)
     assert clean.wanted is None
 

@@ -78,7 +78,7 @@ def test_recorded_readings_are_precise_and_complete(
     assert run([str(SAMPLE / "dialogues.jsonl")], config, None, engine) == 0
     output = capsys.readouterr()
     assert "is not measured yet" in output.out + output.err
-    assert "99% right, 97% found on 78 dialogues with labels" in " ".join(output.out.split())
+    assert "99 % right, 97 % found on 78 dialogues with labels" in " ".join(output.out.split())
     n_measured = len(engine.requests) // 2
     assert 78 <= n_measured <= 1.2 * 78
     predicted = {

@@ -287,8 +287,8 @@ def test_what_was_not_judged_is_never_accepted_and_no_matter_of_the_audit() -> N
     assert [one.value for one in candidates[:2]] == pytest.approx([0.1, 0.025])
     assert candidates[2].value == pytest.approx(0.9 * 3 + 0.1)
     assert [one.flagged for one in candidates] == [True, False, True, False]
-    assert candidates[0].reason == "100% not judged: de"
-    assert candidates[1].reason == "25% not judged: de"
+    assert candidates[0].reason == "100 % not judged: de"
+    assert candidates[1].reason == "25 % not judged: de"
     routed = by_name(plan_day(verdicts, policy.model_copy(update={"audit_share": 0.0}), 0, CODES))
     assert {name: one.route for name, one in routed.items()} == {
         "found": "review", "whole": "review", "part": "later", "clean": "clean",

@@ -184,6 +184,36 @@ def test_dialogues_that_want_one_number_get_the_next_ones(
     verify(store)
 
 
+def error(code: str, start: int = 0, turn: int = 1) -> dict[str, Any]:
+    return {
+        "turn": turn,
+        "code": code,
+        "severity": "S3",
+        "probability": 0.5,
+        "start": start,
+        "end": start + 4,
+    }
+
+
+@pytest.mark.parametrize(
+    ("proposed", "answered", "expected"),
+    [
+        ([error("W1"), error("W3")], [error("W3")], ["rejected", "confirmed"]),
+        ([error("L1"), error("L1", 9)], [error("L1", 9)], ["rejected", "confirmed"]),
+        ([error("W1"), error("W3")], [error("T1")], ["changed", "rejected"]),
+        ([error("W1"), error("W3")], [error("W1"), error("T1")], ["confirmed", "changed"]),
+        ([error("L1"), error("L1", 9)], [error("L1", 2)], ["confirmed", "rejected"]),
+    ],
+)
+def test_a_finding_that_was_kept_is_not_taken_for_another_one(
+    proposed: list[Any], answered: list[Any], expected: list[str]
+) -> None:
+    """Before: of a slow answer and a missing apology in one turn, the first, rejected, was changed to the second."""
+    answers = [DecidingAnswer(1, False, None, ("W1", "W3", "L1", "T1"), tuple(answered))]
+    decided = decide_findings(NewestVerdict("r", {"findings": proposed}), answers, [])
+    assert [one.decision for one in decided] == expected
+
+
 FINDING = st.fixed_dictionaries({
     "turn": st.integers(0, 2), "code": st.sampled_from(["A", "B"]), "severity": st.sampled_from(["S1", "S2"]),
     "probability": st.just(0.5), "start": st.integers(0, 2), "end": st.integers(3, 4),

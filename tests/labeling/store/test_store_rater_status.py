@@ -116,7 +116,7 @@ def test_too_fast_is_suspended_whatever_the_answers(store: Store) -> None:
     setting(store)
     work(store, "ann", [True] * 2, seconds=2.0)
     work(store, "ann", [True] * 2, seconds=1.9)
-    assert actions_of(store)["ann"] == ("suspend", "50% of the last 4 answers took less than 2 s")
+    assert actions_of(store)["ann"] == ("suspend", "50 % of the last 4 answers took less than 2 s")
 
 
 def test_a_measure_tells_its_figures(store: Store) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from console_records import add_account
+from console_records import add_account, make_dialogue, make_verdict
 
 from dialint.app.console.quality import coaching as coaching_notes
 from dialint.labeling.store import annotations, dialogues
@@ -42,6 +42,18 @@ def test_a_lead_sees_the_confirmed_errors_and_writes_a_note(
     page.press("Send the note")
     (note,) = list_notes(coached, "lea", "a1")
     assert (note.content, note.author) == ("Please answer the question first.", "lea")
+
+
+def test_shares_are_of_the_dialogues_that_were_judged_for_the_error(
+    coached: Store, open_page: Callable[..., Any]
+) -> None:
+    """C1 was not looked for in one of the agent's five dialogues; before, all five were counted."""
+    dialogues.add(coached, "lea", [make_dialogue("n1", "Hello", "Hi")])
+    dialogues.add_verdicts(coached, "lea", [make_verdict("n1", quality=None, no_policy=("C1",))])
+    page = open_page("lea", at="Coaching")
+    (rows,) = (each.value for each in page.test.table if "This agent" in each.value.columns)
+    assert [each.replace("\\", "") for each in rows["This agent"]] == ["25 % (5–70) of 4"]
+    assert "Left out are those to which no policy" in page.words
 
 
 def test_a_note_that_is_refused_stays_in_the_form_and_is_sent_once(

@@ -76,12 +76,12 @@ def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[...,
     page = open_page("lea")
     metrics = {each.label: each.value for each in page.test.metric}
     assert metrics["Scored dialogues"] == "4"
-    assert metrics["With a finding"] == "100%"
+    assert metrics["With a finding"] == "100\xa0%"
     assert metrics["Reviewed"] == "1"
-    assert metrics["Confirmed"] == "0%"
+    assert metrics["Confirmed"] == "0\xa0%"
     cells = "\n".join(each.value.to_string() for each in page.test.table)
     assert "code=C1&kind=finding&since=" in cells
-    assert "75% (30–95)" in cells.replace("\\", ""), "of a1: d1 was cleared"
+    assert "75 % (30–95)" in cells.replace("\\", ""), "of a1: d1 was cleared"
     assert "not enough evidence" in cells
 
     deltas = {each.label: each.delta for each in page.test.metric}
@@ -117,6 +117,6 @@ def test_shares_of_errors_are_of_the_dialogues_that_were_judged(
     page = open_page("lea")
     (rows,) = (each.value for each in page.test.table if "Share of judged dialogues" in each.value.columns)
     shares = [each.replace("\\", "") for each in rows["Share of judged dialogues"]]
-    assert shares == ["67% (30–90) of 6", "12% (2–47) of 8", "14% (3–51) of 7"]
-    assert rows["Confirmed of decided"][0].replace("\\", "") == "0% (0–79) of 1"
+    assert shares == ["67 % (30–90) of 6", "12 % (2–47) of 8", "14 % (3–51) of 7"]
+    assert rows["Confirmed of decided"][0].replace("\\", "") == "0 % (0–79) of 1"
     assert "Left out are those to which no policy" in page.words

@@ -21,5 +21,5 @@ def test_the_page_shows_reports_with_what_few_can_say(open_page: Callable[..., A
     cells = [
         str(cell).replace("\\", "") for table in page.test.table for cell in table.value.to_numpy().flatten()
     ]
-    assert any(cell.startswith("100% (34%–100%)") for cell in cells), "what two of two can say"
-    assert not [cell for cell in cells if "100%–100%" in cell or "0%–0%" in cell]
+    assert any(cell.startswith("100 % (34 %–100 %)") for cell in cells), "what two of two can say"
+    assert not [cell for cell in cells if "100 %–100 %" in cell or "0 %–0 %" in cell]

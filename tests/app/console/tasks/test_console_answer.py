@@ -220,7 +220,7 @@ def test_languages_that_were_not_judged_are_listed() -> None:
     part = Verdict(**about, status="scored", judged_share=0.5)
     assert coverage_text(part, "T1") == "It is not known whether r1 judges this code."
     assert verdict_text(part, 0) == (
-        "r1: No findings. It is not known which codes were looked for (50% judged, the rest is German)."
+        "r1: No findings. It is not known which codes were looked for (50 % judged, the rest is German)."
     )
 
 
