@@ -286,7 +286,7 @@ def compare_rates(pairs: Sequence[tuple[Rate, Rate]], level: float = 0.05) -> li
     words: list[Comparison] = []
     for (rate, other), p in zip(pairs, adjusted, strict=True):
         clean, others_clean = rate.reads - rate.errors, other.reads - other.errors
-        if max(rate.errors, other.errors) < LEAST_EVENTS:
+        if max(rate.errors, other.errors) < LEAST_EVENTS or not min(rate.reads, other.reads):
             words.append("unknown")
         elif p > level:
             words.append("even")

@@ -75,7 +75,7 @@ def draw_days(days: Sequence[DayCount], names: tuple[str, str], alt: str, label:
             },
             "y": {
                 "field": "n", "type": "quantitative", "title": _("Dialogues"),
-                "axis": {"tickMinStep": 1, "tickCount": 4},
+                "axis": {"tickMinStep": 1, "tickCount": 4, "format": ",d"},
             },
             "color": {
                 "field": "series", "type": "nominal", "title": None,

@@ -10,10 +10,10 @@ from sqlalchemy import Row, Select, bindparam, case, func, insert, select, updat
 
 from dialint.detector.errors import Message, invalid_value
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.schema import annotation_rows, projects
+from dialint.labeling.store.database.schema import accounts, annotation_rows, projects
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.permissions import read_operation, write_operation
+from dialint.labeling.store.permissions import read_operation, to_account, write_operation
 from dialint.labeling.store.records import Project, StoreRefused
 
 _PROJECT = select(projects).where(projects.c.id == bindparam("name"))
@@ -24,7 +24,7 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
     """Create an open project; creating an equal one again changes nothing.
 
     Raises:
-        StoreRefused: the name is taken by another one.
+        StoreRefused: the name is taken by another one, or no account has all skills that it needs.
     """
     content = canonical_json(project.model_dump(mode="json"))
     existing = transaction.fetch_row(_PROJECT, project.id)
@@ -32,6 +32,12 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
         if existing.content != content:
             raise StoreRefused("E_PROJECT", "{project}: the name is taken", project=project.id)
         return project
+    held = map(to_account, transaction.run(select(accounts))) if project.skills else ()
+    if project.skills and not any(set(project.skills) <= set(each.skills) for each in held):
+        raise StoreRefused(
+            "E_SKILL", "no account has {skills}; give the skills to somebody first",
+            skills=", ".join(project.skills),
+        )  # fmt: skip
     row = {"id": project.id, "state": "open", "created_ms": transaction.now_ms, "content": content}
     transaction.run(insert(projects), row)
     transaction.log(actor, "project.create", project.id, **project.model_dump(mode="json"))

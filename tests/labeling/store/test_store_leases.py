@@ -173,6 +173,9 @@ def test_as_many_tasks_wait_as_claims_give(
 
 
 def test_skills_pools_and_closed_projects(store: Store, time_: Any) -> None:
+    with pytest.raises(StoreRefused, match="no account has german"):
+        project(store, 2, skills=("german",))
+    accounts.set_skills(store, "lea", "ben", ("german",))
     project(store, 2, skills=("german",))
     with pytest.raises(NotAllowed, match="E_SKILL"):
         leases.claim(store, "ann", "p")

@@ -117,6 +117,7 @@ def test_a_form_that_is_refused_stays_filled_and_is_empty_after_success(view: Op
 
 
 def test_a_project_is_created_filled_and_closed(view: Open, store: Store) -> None:
+    accounts.set_skills(store, "lea", "ben", ("es",))
     page = view("projects", "lea")
     fill(page, project_name="new one", project_codes=["C1", "T1"], project_overlap=3, project_fair=40)
     fill(page, project_skills="es").press("Create project")
