@@ -23,7 +23,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -123,6 +123,30 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a small file, complete and durable, unless there is one: of several processes the first's stays.
+
+    Raises:
+        WorldError: the disk is full or failed.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
+    make_output_folder(path.parent)
+    with disk_errors(path):
+        try:
+            with open(temporary, "xb", opener=create_private) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                os.link(temporary, path)
+            except OSError:  # it is there, or the file system has no links
+                if not path.exists():
+                    temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        fsync_folder(path.parent)
 
 
 def require_new(out: Path, marker: str = "", holds: str = "") -> None:
@@ -389,6 +413,25 @@ def making_files(*files: Path, marker: Path | None = None) -> Iterator[bool]:
         if has_lock and (is_done or not is_unfinished):
             marker.unlink(missing_ok=True)
         os.close(handle)
+
+
+@contextmanager
+def filling_folder(out: Path, holds: str) -> Iterator[None]:
+    """Fill a folder whose manifest is written last and says that it `holds` a finished result, one process at
+    a time. It is removed if it stays empty.
+
+    Raises:
+        OutputRefused: E_EXISTS, it is finished; E_LOCKED, another process fills it.
+    """
+    require_new(out, MANIFEST, holds)
+    try:
+        with making_files(marker=out / ".unfinished"):
+            require_new(out, MANIFEST, holds)
+            yield
+    except BaseException:
+        with suppress(OSError):
+            out.rmdir()
+        raise
 
 
 @contextmanager

@@ -33,12 +33,10 @@ from pydantic import Field
 from dialint.detector.artifacts import (
     MANIFEST,
     atomic_file,
-    disk_errors,
     file_entry,
-    make_output_folder,
+    filling_folder,
     package_versions,
     read_manifest,
-    require_new,
     sha256_file,
     verify_files,
     write_manifest,
@@ -99,54 +97,54 @@ def run(config: ScreenConfig) -> dict[str, Any]:
         ConfigError: E_DATASET, `dataset` is no data set; E_CODE, it has codes that are not in the taxonomy.
     """
     require_single_process("train screen")
-    require_new(config.out, MANIFEST, "a finished set")
-    started = time.monotonic()
-    manifest, sets = open_dataset(config.dataset)
-    examples = [example for path in sets if path.stem == "train" for example in read_examples(path)]
-    held_out = [example for path in sets if path.stem != "train" for example in read_examples(path)]
-    entries = load_taxonomy(config.taxonomy).codes
-    labeled = {label.code for example in examples for label in example.labels}
-    if unknown := labeled - entries.keys():
-        raise ConfigError("E_CODE", f"{min(unknown)[:20]} is not in the taxonomy; --taxonomy names another")
-    codes = [code for code in entries if code in labeled]
-    dialogue_codes = {code for code in codes if entries[code].scope == "dialogue"}
-    copies, groups = find_held_out_copies(examples, held_out)
-    label_errors, screened = find_label_errors(examples, groups, codes, dialogue_codes, config.seed)
-    suspects = [*copies, *label_errors]
-    dropped = {suspect["dialogue_id"] for suspect in suspects}
-    with disk_errors(config.out):
-        make_output_folder(config.out)
-    files = [
-        copy_without(config.dataset, entry, config.out, dropped)
-        for entry in manifest["files"]
-        if Path(entry["name"]).stem != SUSPECTS
-    ]
-    path = config.out / f"{SUSPECTS}.jsonl"
-    with atomic_file(path) as file:
-        file.writelines(json.dumps(suspect).encode() + b"\n" for suspect in suspects)
-    summary: dict[str, Any] = {
-        "config": {"seed": config.seed},
-        "versions": package_versions("dialint", "scikit-learn", "numpy"),
-        "suspects": dict(sorted(Counter(suspect["why"] for suspect in suspects).items())),
-        "examples": len(examples),
-        "dropped": sum(example.dialogue.id in dropped for example in examples),
-        "too_few": [code for code in codes if code not in screened],
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    content = {
-        **manifest,
-        "files": [*files, file_entry(path, len(suspects))],
-        "screened_from": sha256_file(config.dataset / MANIFEST),
-        "screening": summary,
-    }
-    write_manifest(config.out / MANIFEST, content)
-    for why, n in summary["suspects"].items():
-        print(f"{why}: {n}", file=sys.stderr)
-    if summary["too_few"]:
-        print(f"too few errors to say anything: {', '.join(summary['too_few'])}", file=sys.stderr)
-    left_out = f"{summary['dropped']} of {summary['examples']} training dialogues are left out"
-    print(left_out, file=sys.stderr)
-    return content
+    with filling_folder(config.out, "a finished set"):
+        started = time.monotonic()
+        manifest, sets = open_dataset(config.dataset)
+        examples = [example for path in sets if path.stem == "train" for example in read_examples(path)]
+        held_out = [example for path in sets if path.stem != "train" for example in read_examples(path)]
+        entries = load_taxonomy(config.taxonomy).codes
+        labeled = {label.code for example in examples for label in example.labels}
+        if unknown := labeled - entries.keys():
+            raise ConfigError(
+                "E_CODE", f"{min(unknown)[:20]} is not in the taxonomy; --taxonomy names another"
+            )
+        codes = [code for code in entries if code in labeled]
+        dialogue_codes = {code for code in codes if entries[code].scope == "dialogue"}
+        copies, groups = find_held_out_copies(examples, held_out)
+        label_errors, screened = find_label_errors(examples, groups, codes, dialogue_codes, config.seed)
+        suspects = [*copies, *label_errors]
+        dropped = {suspect["dialogue_id"] for suspect in suspects}
+        files = [
+            copy_without(config.dataset, entry, config.out, dropped)
+            for entry in manifest["files"]
+            if Path(entry["name"]).stem != SUSPECTS
+        ]
+        path = config.out / f"{SUSPECTS}.jsonl"
+        with atomic_file(path) as file:
+            file.writelines(json.dumps(suspect).encode() + b"\n" for suspect in suspects)
+        summary: dict[str, Any] = {
+            "config": {"seed": config.seed},
+            "versions": package_versions("dialint", "scikit-learn", "numpy"),
+            "suspects": dict(sorted(Counter(suspect["why"] for suspect in suspects).items())),
+            "examples": len(examples),
+            "dropped": sum(example.dialogue.id in dropped for example in examples),
+            "too_few": [code for code in codes if code not in screened],
+            "seconds": round(time.monotonic() - started, 1),
+        }
+        content = {
+            **manifest,
+            "files": [*files, file_entry(path, len(suspects))],
+            "screened_from": sha256_file(config.dataset / MANIFEST),
+            "screening": summary,
+        }
+        write_manifest(config.out / MANIFEST, content)
+        for why, n in summary["suspects"].items():
+            print(f"{why}: {n}", file=sys.stderr)
+        if summary["too_few"]:
+            print(f"too few errors to say anything: {', '.join(summary['too_few'])}", file=sys.stderr)
+        left_out = f"{summary['dropped']} of {summary['examples']} training dialogues are left out"
+        print(left_out, file=sys.stderr)
+        return content
 
 
 def open_dataset(folder: Path) -> tuple[dict[str, Any], list[Path]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dialint.app.commands.verify import verify_path
-from dialint.detector.artifacts import MANIFEST, making_files, making_folder
+from dialint.detector.artifacts import MANIFEST, filling_folder, making_files, making_folder, write_once
 from dialint.detector.errors import OutputRefused
 from dialint.labeling.store.database.upgrade import upgrade
 
@@ -22,8 +22,9 @@ ANSWER = {
         "reason": "spelling",
     }],
 }  # fmt: skip
-STRIDES = {"backup": "2", "convert": "1", "export": "3", "import": "3"}
+STRIDES = {"aggregate": "2", "backup": "2", "convert": "1", "export": "3", "import": "3"}
 COMMANDS = {
+    "aggregate": ("label aggregate --annotations table.csv --out OUT-{}.jsonl", "OUT-{}.jsonl"),
     "backup": ("db backup OUT-{} --store store.sqlite", "OUT-{}"),
     "convert": ("convert log.jsonl --out OUT-{}.jsonl", "OUT-{}.jsonl"),
     "export": ("export labels --dialogues log.jsonl --format label-studio --codes L1 --out OUT-{}.json", "OUT-{}.json"),
@@ -40,6 +41,7 @@ def test_a_command_killed_at_any_step_runs_again(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.jsonl").write_text(json.dumps({"dialogue_id": "d", "turns": TURNS}) + "\n")
     (tmp_path / "answers.jsonl").write_text(json.dumps(ANSWER) + "\n")
+    (tmp_path / "table.csv").write_text("task,worker,label\na,v,yes\na,w,no\nb,v,yes\nb,w,yes\n")
     if command == "backup":
         upgrade("store.sqlite")
     words, out = COMMANDS[command]
@@ -56,6 +58,30 @@ def test_a_command_killed_at_any_step_runs_again(
         assert verify_path(tmp_path / out.format(number)) > 0
     ends = (".tmp", ".unfinished", ".making")
     assert not [path.name for path in tmp_path.rglob(".*") if path.name.endswith(ends)]
+
+
+def test_a_folder_is_filled_by_one_process(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with filling_folder(out, "a set"):
+        (out / "train.jsonl").write_text("mine")
+        with pytest.raises(OutputRefused, match="E_LOCKED"), filling_folder(out, "a set"):
+            (out / "train.jsonl").write_text("theirs")
+        (out / MANIFEST).touch()
+    with pytest.raises(OutputRefused, match="E_EXISTS"), filling_folder(out, "a set"):
+        pass
+    assert (out / "train.jsonl").read_text() == "mine"
+    with pytest.raises(KeyError), filling_folder(tmp_path / "other", "a set"):
+        raise KeyError
+    assert {path.name for path in tmp_path.rglob("*")} == {"out", "train.jsonl", MANIFEST}
+
+
+def test_of_two_keys_that_are_made_at_once_the_first_stays(tmp_path: Path) -> None:
+    """Two exports with a new key file: a second split by another key would put test dialogues into train."""
+    path = tmp_path / "folder/split.key"
+    write_once(path, b"first")
+    write_once(path, b"second")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"first", 0o600)
+    assert [one.name for one in path.parent.iterdir()] == ["split.key"]
 
 
 def test_what_is_not_a_killed_runs_is_refused_and_stays(tmp_path: Path) -> None:

@@ -23,12 +23,9 @@ from rich.console import Console
 
 from dialint.detector.artifacts import (
     atomic_file,
-    disk_errors,
     file_entry,
-    make_output_folder,
+    making_files,
     package_versions,
-    remove_orphans,
-    require_new_files,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError
@@ -111,50 +108,48 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     table, out = config.annotations, config.out
     if table is None or out is None:
         raise ConfigError("E_OPTION", "from a file, --annotations and --out name the two")
-    require_new_files(out, manifest_path(out))
-    started = time.monotonic()
-    tables = read_answers(table, config.last_wins)
-    models: dict[str, Floats] = {}
-    golds: dict[str, NDArray[Any]] = {}
-    gold_labels = {} if config.gold is None else read_gold(config.gold, tables)
-    tables = {code: one.with_labels(gold_labels.get(code, {}).values()) for code, one in tables.items()}
-    if config.model is not None:
-        tables, models = read_model_answers(config.model, tables)
-    if any(gold_labels.values()):
-        golds = {code: gold_indices(one, gold_labels[code]) for code, one in tables.items()}
-    posteriors = {
-        code: aggregate_answers(one, config.method, models.get(code), golds.get(code))
-        for code, one in tables.items()
-    }
-    one_label = {code: table.labels[0] for code, table in tables.items() if len(table.labels) == 1}
-    posteriors.update((code, posteriors[code].without_certainty()) for code in one_label)
-    posteriors.update((code, posteriors[code].with_gold(gold)) for code, gold in golds.items())
-    with disk_errors(out):
-        make_output_folder(out.parent)
-        remove_orphans(out)
-    columns = _make_columns(config, tables, posteriors)
-    certain = columns["probability"][columns["probability"] == columns["probability"]]  # not NaN
-    with atomic_file(out) as file:
-        _write(out.suffix, columns, file)
-    inputs = [path for path in (table, config.model, config.gold) if path is not None]
-    manifest = {
-        "kind": "crowd-labels",
-        "config": {
-            name: value.name if isinstance(value, Path) else value for name, value in asdict(config).items()
-        },
-        "versions": package_versions("dialint", "numpy", "scipy", "pyarrow", "crowd-kit"),
-        "plugins": describe([plugin]),
-        "inputs": [file_entry(path) for path in inputs],
-        "answers": sum(map(len, tables.values())),
-        "labelers": len(next(iter(tables.values())).workers),
-        "assumptions": {code: one.assumptions for code, one in posteriors.items() if one.assumptions},
-        "mean_probability": float(certain.mean()) if len(certain) else None,
-        "one_label": one_label,
-        "files": [file_entry(out, len(columns["task"]))],
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    write_manifest(manifest_path(out), manifest)
-    return manifest
+    with making_files(out, manifest_path(out)):
+        started = time.monotonic()
+        tables = read_answers(table, config.last_wins)
+        models: dict[str, Floats] = {}
+        golds: dict[str, NDArray[Any]] = {}
+        gold_labels = {} if config.gold is None else read_gold(config.gold, tables)
+        tables = {code: one.with_labels(gold_labels.get(code, {}).values()) for code, one in tables.items()}
+        if config.model is not None:
+            tables, models = read_model_answers(config.model, tables)
+        if any(gold_labels.values()):
+            golds = {code: gold_indices(one, gold_labels[code]) for code, one in tables.items()}
+        posteriors = {
+            code: aggregate_answers(one, config.method, models.get(code), golds.get(code))
+            for code, one in tables.items()
+        }
+        one_label = {code: table.labels[0] for code, table in tables.items() if len(table.labels) == 1}
+        posteriors.update((code, posteriors[code].without_certainty()) for code in one_label)
+        posteriors.update((code, posteriors[code].with_gold(gold)) for code, gold in golds.items())
+        columns = _make_columns(config, tables, posteriors)
+        certain = columns["probability"][columns["probability"] == columns["probability"]]  # not NaN
+        with atomic_file(out) as file:
+            _write(out.suffix, columns, file)
+        inputs = [path for path in (table, config.model, config.gold) if path is not None]
+        manifest = {
+            "kind": "crowd-labels",
+            "config": {
+                name: value.name if isinstance(value, Path) else value
+                for name, value in asdict(config).items()
+            },
+            "versions": package_versions("dialint", "numpy", "scipy", "pyarrow", "crowd-kit"),
+            "plugins": describe([plugin]),
+            "inputs": [file_entry(path) for path in inputs],
+            "answers": sum(map(len, tables.values())),
+            "labelers": len(next(iter(tables.values())).workers),
+            "assumptions": {code: one.assumptions for code, one in posteriors.items() if one.assumptions},
+            "mean_probability": float(certain.mean()) if len(certain) else None,
+            "one_label": one_label,
+            "files": [file_entry(out, len(columns["task"]))],
+            "seconds": round(time.monotonic() - started, 1),
+        }
+        write_manifest(manifest_path(out), manifest)
+        return manifest
 
 
 def _make_columns(

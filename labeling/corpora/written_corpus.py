@@ -15,9 +15,8 @@ from dialint.detector.artifacts import (
     MANIFEST,
     atomic_file,
     disk_errors,
-    make_output_folder,
+    filling_folder,
     read_manifest,
-    require_new,
     verify_files,
 )
 
@@ -40,9 +39,7 @@ def written(config: WrittenConfig) -> None:
     Raises:
         OutputRefused: the folder holds a finished set, or the installed corpus is damaged.
     """
-    require_new(config.out, MANIFEST, "examples")
-    with disk_errors(config.out):
-        make_output_folder(config.out)
+    with filling_folder(config.out, "examples"), disk_errors(config.out):
         for packed in sorted(WRITTEN.glob("*.zst")):
             with open(packed, "rb") as source, atomic_file(config.out / packed.stem) as file:
                 zstandard.ZstdDecompressor().copy_stream(source, file)

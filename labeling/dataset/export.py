@@ -29,11 +29,11 @@ from dialint.detector.artifacts import (
     atomic_file,
     disk_errors,
     file_entry,
-    make_output_folder,
+    filling_folder,
     package_versions,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import to_line
 from dialint.detector.progress import track
 from dialint.detector.records import Example
@@ -70,26 +70,22 @@ def run(
     """Write the dataset of what `load` reads and return its manifest.
 
     Raises:
-        OutputRefused: `out` holds a finished dataset.
+        OutputRefused: `out` holds a finished dataset, or another process makes it.
         ConfigError: E_EXAMPLE, no dialogue is annotated.
         InputRefused: an annotation points out of its dialogue.
         TooManyBad: too many records of the logs are bad; or as `load` raises.
     """
-    if (config.out / MANIFEST).exists():
-        raise OutputRefused(
-            "E_EXISTS", f"{config.out}: holds a finished dataset already; name another folder"
-        )
     started = time.monotonic()
     gc.disable()  # all records stay in memory until the end, so a collection frees nothing
     try:
-        builder = load(config)
-        key = config.key or split_key(config.key_file)
-        make_output_folder(config.out)
-        manifest = _write_dataset(builder, key)
+        with filling_folder(config.out, "a finished dataset"):
+            builder = load(config)
+            key = config.key or split_key(config.key_file)
+            manifest = _write_dataset(builder, key)
+            manifest["seconds"] = round(time.monotonic() - started, 1)
+            write_manifest(config.out / MANIFEST, manifest)
     finally:
         gc.enable()
-    manifest["seconds"] = round(time.monotonic() - started, 1)
-    write_manifest(config.out / MANIFEST, manifest)
     return manifest
 
 

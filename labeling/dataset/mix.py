@@ -18,13 +18,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import (
-    MANIFEST,
-    make_output_folder,
-    read_manifest,
-    require_new,
-    write_manifest,
-)
+from dialint.detector.artifacts import MANIFEST, filling_folder, read_manifest, write_manifest
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import list_sets, read_examples, require_set, to_line, write_lines
 from dialint.detector.manifests import Examples
@@ -61,48 +55,49 @@ class MixConfig:
 
 def mix(config: MixConfig) -> None:
     """Mix folders of examples, so that one training learns from all."""
-    require_new(config.out, MANIFEST, "a finished set")
-    started = time.monotonic()
-    codes = {folder: labelled_codes(folder) for folder in config.examples}
-    every = set().union(*codes.values())
-    repeat = dict(zip(config.examples, config.repeat or [1.0] * len(config.examples), strict=True))
-    make_output_folder(config.out)
-    rng = Random(config.seed)
-    lines = [
-        line
-        for folder in config.examples
-        for line in _repeat(list(_lines(folder, TRAIN, every - codes[folder])), repeat[folder], rng)
-    ]
-    rng.shuffle(lines)
-    files = [write_lines(config.out / f"{TRAIN}.jsonl", (line for _, line in lines))]
-    written = {TRAIN}
-    for folder in config.examples:
-        for name in list_sets(folder):
-            if name in (TRAIN, PREFERENCES, LINEAGE):  # the last two hold no examples
-                continue
-            unique = name if name not in written else f"{name}_{folder.name}"
-            written.add(unique)
-            path = config.out / f"{unique}.jsonl"
-            files.append(write_lines(path, (line for _, line in _lines(folder, name, every - codes[folder]))))
-    manifests = [read_manifest(folder / MANIFEST, expected=Examples) for folder in config.examples]
-    manifest: dict[str, Any] = {
-        "kind": "mixed-examples",
-        "codes": sorted(every),
-        "sources": [entry for manifest in manifests for entry in manifest.get("sources", ())],
-        "folders": [
-            {
-                "name": folder.name,
-                "kind": manifest.get("kind"),
-                "repeat": repeat[folder],
-                "codes": sorted(codes[folder]),
-            }
-            for folder, manifest in zip(config.examples, manifests, strict=True)
-        ],
-        "config": {"seed": config.seed},
-        "files": files,
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    write_manifest(config.out / MANIFEST, manifest)
+    with filling_folder(config.out, "a finished set"):
+        started = time.monotonic()
+        codes = {folder: labelled_codes(folder) for folder in config.examples}
+        every = set().union(*codes.values())
+        repeat = dict(zip(config.examples, config.repeat or [1.0] * len(config.examples), strict=True))
+        rng = Random(config.seed)
+        lines = [
+            line
+            for folder in config.examples
+            for line in _repeat(list(_lines(folder, TRAIN, every - codes[folder])), repeat[folder], rng)
+        ]
+        rng.shuffle(lines)
+        files = [write_lines(config.out / f"{TRAIN}.jsonl", (line for _, line in lines))]
+        written = {TRAIN}
+        for folder in config.examples:
+            for name in list_sets(folder):
+                if name in (TRAIN, PREFERENCES, LINEAGE):  # the last two hold no examples
+                    continue
+                unique = name if name not in written else f"{name}_{folder.name}"
+                written.add(unique)
+                path = config.out / f"{unique}.jsonl"
+                files.append(
+                    write_lines(path, (line for _, line in _lines(folder, name, every - codes[folder])))
+                )
+        manifests = [read_manifest(folder / MANIFEST, expected=Examples) for folder in config.examples]
+        manifest: dict[str, Any] = {
+            "kind": "mixed-examples",
+            "codes": sorted(every),
+            "sources": [entry for manifest in manifests for entry in manifest.get("sources", ())],
+            "folders": [
+                {
+                    "name": folder.name,
+                    "kind": manifest.get("kind"),
+                    "repeat": repeat[folder],
+                    "codes": sorted(codes[folder]),
+                }
+                for folder, manifest in zip(config.examples, manifests, strict=True)
+            ],
+            "config": {"seed": config.seed},
+            "files": files,
+            "seconds": round(time.monotonic() - started, 1),
+        }
+        write_manifest(config.out / MANIFEST, manifest)
 
 
 def labelled_codes(folder: Path) -> set[str]:

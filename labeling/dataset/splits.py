@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from dialint.detector.artifacts import atomic_file, make_output_folder
+from dialint.detector.artifacts import write_once
 from dialint.detector.errors import ConfigError
 from dialint.detector.near_duplicates import RELATED, Shingles, group_names, linking_pairs, shingles
 from dialint.detector.records import Dialogue
@@ -45,9 +45,7 @@ def split_key(file: Path | None) -> str:
 
 def _read_key(file: Path) -> str:
     if not file.exists():
-        make_output_folder(file.parent)
-        with atomic_file(file) as new:
-            new.write(secrets.token_hex(32).encode() + b"\n")
+        write_once(file, secrets.token_hex(32).encode() + b"\n")
     try:
         if file.is_file() and file.stat().st_mode & 0o077:
             raise ConfigError("E_KEY", f"{file}: others may read it; chmod 600 {file}")

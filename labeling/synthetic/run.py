@@ -91,44 +91,44 @@ def run(
     engine: JudgeEngine | None = None,
 ) -> dict[str, Any]:
     """Write the examples; the manifest that was written. Tests pass their own `engine`."""
-    artifacts.require_new(config.out, artifacts.MANIFEST, "a finished set")
-    started, taxonomy, counts = time.monotonic(), load_taxonomy(None), Counts()
-    judge, reading = judge or JudgeConfig(), reading or ReadConfig()
-    for name in UNUSED_OPTIONS:
-        if getattr(judge, name) != getattr(JudgeConfig(), name):
-            raise ConfigError("E_OPTION", f"--{name.replace('_', '-')}: no option of data inject")
-    codes = select_codes(config.codes, taxonomy, engine is not None or judge.judge is not None)
-    sources = open_logs(list(logs))
-    hashes = [{"name": Path(each.name).name, "sha256": inspect(each, reading)} for each in sources]
-    loaded = (each for each in read(sources, reading, counts) if isinstance(each, Loaded))
-    dialogues = [each.dialogue.without_edits() for each in loaded]
-    if engine is None and judge.judge is not None:
-        from dialint.detector.engines.judge_engines import open_judge
+    with artifacts.filling_folder(config.out, "a finished set"):
+        started, taxonomy, counts = time.monotonic(), load_taxonomy(None), Counts()
+        judge, reading = judge or JudgeConfig(), reading or ReadConfig()
+        for name in UNUSED_OPTIONS:
+            if getattr(judge, name) != getattr(JudgeConfig(), name):
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')}: no option of data inject")
+        codes = select_codes(config.codes, taxonomy, engine is not None or judge.judge is not None)
+        sources = open_logs(list(logs))
+        hashes = [{"name": Path(each.name).name, "sha256": inspect(each, reading)} for each in sources]
+        loaded = (each for each in read(sources, reading, counts) if isinstance(each, Loaded))
+        dialogues = [each.dialogue.without_edits() for each in loaded]
+        if engine is None and judge.judge is not None:
+            from dialint.detector.engines.judge_engines import open_judge
 
-        engine = open_judge(judge)
-    writer = None if engine is None else ErrorWriter(engine, taxonomy)
-    try:
-        errors = make_errors(dialogues, codes, config, writer)
-    finally:
-        if engine is not None:
-            engine.close()
-    manifest: dict[str, Any] = {
-        "kind": "injected-examples",
-        "config": {**asdict(config), "out": config.out.name},
-        "versions": artifacts.package_versions("dialint", "pydantic", "pyspellchecker"),
-        "logs": hashes,
-        "dialogues": len(dialogues),
-        "rejected": counts.rejected,
-        "codes": list(codes),
-        "made": dict(sorted(Counter(code for code, _ in errors.values()).items())),
-        "dropped": {} if writer is None else dict(sorted(writer.dropped.items())),
-        "files": list(_write_sets(config, dialogues, errors, {*taxonomy.codes} - {*codes})),
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    if engine is not None and writer is not None:
-        manifest["judge"] = {"name": engine.name, "fingerprint": engine.fingerprint, **writer.tokens}
-    artifacts.write_manifest(config.out / artifacts.MANIFEST, manifest)
-    return manifest
+            engine = open_judge(judge)
+        writer = None if engine is None else ErrorWriter(engine, taxonomy)
+        try:
+            errors = make_errors(dialogues, codes, config, writer)
+        finally:
+            if engine is not None:
+                engine.close()
+        manifest: dict[str, Any] = {
+            "kind": "injected-examples",
+            "config": {**asdict(config), "out": config.out.name},
+            "versions": artifacts.package_versions("dialint", "pydantic", "pyspellchecker"),
+            "logs": hashes,
+            "dialogues": len(dialogues),
+            "rejected": counts.rejected,
+            "codes": list(codes),
+            "made": dict(sorted(Counter(code for code, _ in errors.values()).items())),
+            "dropped": {} if writer is None else dict(sorted(writer.dropped.items())),
+            "files": list(_write_sets(config, dialogues, errors, {*taxonomy.codes} - {*codes})),
+            "seconds": round(time.monotonic() - started, 1),
+        }
+        if engine is not None and writer is not None:
+            manifest["judge"] = {"name": engine.name, "fingerprint": engine.fingerprint, **writer.tokens}
+        artifacts.write_manifest(config.out / artifacts.MANIFEST, manifest)
+        return manifest
 
 
 def select_codes(names: Sequence[str], taxonomy: Taxonomy, has_judge: bool) -> tuple[str, ...]:
@@ -184,7 +184,6 @@ def _write_sets(
         shares = list(zip(SPLITS, config.shares, strict=True))
         names = dict(zip(SPLITS, SPLITS, strict=True))
         splits = [assign_split(group, f"{config.seed}", shares) for group in grouper.groups()]
-    artifacts.make_output_folder(config.out)
     for split, name in names.items():
         own = (dialogue for dialogue, side in zip(dialogues, splits, strict=True) if side == split)
         examples = (

@@ -19,14 +19,13 @@ import re
 import secrets
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import URL, Connection, insert, select, text, update
 
-from dialint.detector.artifacts import create_private, disk_errors, fsync_folder, make_output_folder
+from dialint.detector.artifacts import write_once
 from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.engine import on_sqlite
@@ -270,10 +269,4 @@ def make_key(url: URL) -> StoreKey:
 
 def write_key(path: Path, key: StoreKey) -> None:
     """Write a key to a new file of mode 0600; an existing file is not changed."""
-    with disk_errors(path):
-        make_output_folder(path.parent)
-        with suppress(FileExistsError), open(create_private(path), "w") as file:
-            file.write(key.secret.hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fsync_folder(path.parent)
+    write_once(path, f"{key.secret.hex()}\n".encode())
