@@ -176,11 +176,15 @@ class RequestMiddleware:
                 state["error"] = "E_SLOW"
                 raise ClientDisconnect from None
 
+        sizes = {name for name, _ in scope["headers"]} & {b"content-length", b"transfer-encoding"}
         is_limited = scope["path"].startswith("/v1/")
         self.n_running += is_limited
         self.metrics.n_running.set(self.n_running)
         try:
-            if is_limited and self.n_running > self.max_requests:
+            if len(sizes) > 1:  # a proxy may see the end of this request elsewhere (RFC 9112, 6.1)
+                refused = HTTPException(400, "two lengths", {"connection": "close"})
+                await (await answer_error(Request(scope), refused))(scope, receive, send_with_id)
+            elif is_limited and self.n_running > self.max_requests:
                 busy = ConfigError("E_BUSY", "{n} requests are running", n=self.max_requests)
                 await (await answer_error(Request(scope), busy))(scope, receive, send_with_id)
             else:

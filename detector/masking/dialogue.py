@@ -36,8 +36,9 @@ RECOGNIZERS = "dialint.recognizers"
 _MENTION_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
 """A word without a final 's: the name in "Anna's parcel" is Anna."""
 _WORD = re.compile(r"\w+")
-_PLAIN_KEY = re.compile(r"[a-z_][A-Za-z_]{0,39}+")
-"""A key of an argument, or the name of a tool, that is a name in a program and no value."""
+_KEY = re.compile(r"[A-Za-z_]{1,40}+")
+"""A key of an argument, or the name of a tool, that is a name in a program and no value, unless a capital
+begins it."""
 _NAMES = GIVEN_NAMES | NAMES_TOO
 _SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W{0,4}$")
 
@@ -237,9 +238,9 @@ def _map_texts(value: JsonValue, mask: Callable[[str], str], key: str = "") -> J
     if isinstance(value, dict):
         results: dict[str, JsonValue] = {}
         for name, item in value.items():
-            is_plain = _PLAIN_KEY.fullmatch(name) is not None
-            masked = name if is_plain else mask(name)
-            results[masked] = _map_texts(item, mask, name.replace("_", " ") if is_plain else "")
+            is_key = _KEY.fullmatch(name) is not None
+            masked = name if is_key and not name[0].isupper() else mask(name)
+            results[masked] = _map_texts(item, mask, name if is_key else "")
         return results
     return [_map_texts(item, mask, key) for item in value] if isinstance(value, list) else value
 

@@ -40,7 +40,7 @@ _SPEAKER = re.compile(
 """The speaker of a line of a transcript: "ANNA: hello"."""
 
 _CAPITALISED = re.compile(
-    r"(?<![\w@.'&/-])(?![a-zа-я])[^\W\d_][^\W\d_]{1,24}(?:-[^\W\d_]{2,24}){0,2}(?![\w@/&]|-\w|\.\w)"
+    r"(?<![\w@.&/-])(?<!\w')(?![a-zа-я])[^\W\d_][^\W\d_]{1,24}(?:-[^\W\d_]{2,24}){0,2}(?![\w@/&]|-\w|\.\w)"
 )
 _WORD_BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]{1,20}) $")
 _TWO_SENTENCES = re.compile(r"\w{2}\. |'s\s")
@@ -66,7 +66,8 @@ def find(view: View, before: str) -> Iterator[Entity]:
         yield from _answers(view)
     if "name" in view.low:
         for match in PATTERNS.field.finditer(view.low):
-            yield _entity(view, match.start(1), match.end(1))
+            if (name := match[1].strip()) in NAMES_TOO or name not in NOT_NAMES:
+                yield _entity(view, match.start(1), match.end(1))
     for cue in CUES.cue.finditer(view.low):
         result = _name_after_cue(view, cue.end(), str(cue.lastgroup), view.text[cue.start()].isupper())
         if result:

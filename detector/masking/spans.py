@@ -161,11 +161,20 @@ COMBINING = re.compile("[\u0300-\u036f]+")
 """Accents behind their letter; the view has the letters alone."""
 
 
+_KEY = re.compile(r"(?<!\w)[A-Za-z]++(?:_[A-Za-z]++)++(?=[\"']? ?[:=])")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][A-Za-z]{1,30}[\"']? ?[:=])")
+"""Keys of several words, as in JSON; the view has blanks between them."""
+
+
 def make_view(text: str, selected: Iterable[tuple[int, int]]) -> View:
     """Makes the view of `text` with the ranges `selected` (in order, disjoint) cut to one `BLANK` each."""
     folded = text if text.isascii() else text.translate(_FOLD)
+    if "_" in folded:
+        folded = _KEY.sub(lambda key: key[0].replace("_", " "), folded)
     cuts = [(start, end, BLANK) for start, end in selected]
-    if folded is not text:
+    inner = [match.start() for match in _CAMEL.finditer(folded)]
+    cuts = sorted({*cuts, *((start, start, " ") for start in inner)}) if inner else cuts
+    if not text.isascii():
         cuts += [(match.start(), match.end(), "") for match in _INVISIBLE.finditer(text)]
         cuts += [(match.start(), match.end(), "") for match in COMBINING.finditer(text)]
         cuts += [(match.start(), match.start(), " ") for match in _SCRIPT_CHANGE.finditer(folded)]

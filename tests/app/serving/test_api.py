@@ -154,6 +154,9 @@ def test_no_body_and_no_method_makes_a_server_error(client: TestClient) -> None:
             codes.add((response.status_code, response.json()["code"]))
     assert {(413, "E_TURNS"), (413, "E_BODY_SIZE"), (422, "E_SURROGATE")} <= codes
     assert {(404, "E_NOT_FOUND"), (405, "E_HTTP_405")} <= codes
+    lengths = {"content-length": "0", "transfer-encoding": "chunked"}
+    smuggling = client.post("/v1/score", content=b"", headers=lengths)
+    assert (smuggling.status_code, smuggling.headers["connection"]) == (400, "close")
 
 
 def test_a_bad_record_and_a_defect_cost_their_own_dialogues(

@@ -170,7 +170,8 @@ def test_reasons_show_no_value_that_the_dialogue_masks() -> None:
     assert mask_dialogue(before)[0].turns[2].tool_calls[0].arguments["first_name"] == "[NAME_1]"
 
 
-def test_numbers_are_masked_by_their_keys() -> None:
-    call = ToolCall(name="look_up", arguments={"phone_number": 4915112345678, "pages": 12})
-    masked, _ = mask_dialogue(calling(call))
-    assert masked.turns[1].tool_calls[0].arguments == {"phone_number": "[PHONE_1]", "pages": 12}
+def test_values_are_masked_by_their_keys() -> None:
+    values = {"phone_number": 4915112345678, "pages": 12, "LastName": "okrent"}
+    masked, _ = mask_dialogue(calling(ToolCall(name="look_up", arguments=values)))
+    expected = {"phone_number": "[PHONE_1]", "pages": 12, "LastName": "[NAME_2]"}
+    assert masked.turns[1].tool_calls[0].arguments == expected
