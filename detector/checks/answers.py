@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import product
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import may_write, name_words
+from dialint.detector.checks.calls import may_write
 from dialint.detector.checks.claims import claims_undone_write, has_calls
 from dialint.detector.checks.raw_text import raw_texts
 from dialint.detector.checks.repeats import find_repeated
+from dialint.detector.checks.values import name_words
 from dialint.detector.checks.words import (
     content,
     find_phrases,

@@ -12,9 +12,9 @@ from itertools import pairwise
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import MODE_KEY, locate_call, may_write, name_words, strings_of
+from dialint.detector.checks.calls import MODE_KEY, locate_call, may_write, strings_of
 from dialint.detector.checks.quantities import ISO, MONEY_NAME, quantities
-from dialint.detector.checks.values import DIGIT_NAMES, fields_of
+from dialint.detector.checks.values import DIGIT_NAMES, fields_of, name_words
 from dialint.detector.checks.words import SENTENCE, fold, has_phrase, is_slip, patterns, read_words, words_of
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
 from dialint.detector.tool_use import ToolUse, uses_by_turn

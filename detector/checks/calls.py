@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.values import ID, StatedIds, fields_of, is_id, objects_of
-from dialint.detector.checks.words import SENTENCE, content, patterns, read_words, sentences, trim
+from dialint.detector.checks.quantities import quantities
+from dialint.detector.checks.values import ID, StatedIds, fields_of, is_id, name_words, objects_of
+from dialint.detector.checks.words import SENTENCE, content, fold, patterns, read_words, sentences, trim
 from dialint.detector.policy import policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import ToolUse, format_call, per_dialogue, tool_uses, uses_by_turn
@@ -23,21 +23,15 @@ ACTS = {act: frozenset(words.get("tools", "").split()) for act, words in read_wo
 _WRITES = frozenset[str]().union(TOOL_NAMES["general"], *ACTS.values())
 _PEOPLE = frozenset(["human", "humans", "agent", "agents", "supervisor", "operator"])
 """Words in the name of a tool that hands the customer over to somebody, and does nothing else."""
-_NAME_WORD = re.compile(r"[A-Z]{1,20}(?![a-z])|[A-Z]?[a-z]++|\d++")
 
 _PLACEHOLDER = re.compile(r"<[\w' -]{2,60}>|#?[a-z]{2,20}_id")
 _IS_ID = re.compile(r"(?:^|_)ids?$", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
 _LETTERS = re.compile(r"[^\W\d_]++")
 _TOKEN = re.compile(r"\w++")
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d)")
 
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
-
-
-@lru_cache(maxsize=4096)
-def name_words(name: str) -> tuple[str, ...]:
-    """Return the words of a tool's name in lower case, from snake, kebab or camel case."""
-    return tuple(word.casefold() for word in _NAME_WORD.findall(name))
 
 
 def may_write(name: str) -> bool:
@@ -105,10 +99,11 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     if not failed:
         return
     values = [value for use in failed for key, value in strings_of(use.call) if _is_own(key, value)]
-    evidence, words = StatedIds(values), set[str]()
+    stated = _Stated(values)
     for text in dialogue.sources:
-        evidence.add(text)
-        words.update(_LETTERS.findall(text.casefold()))
+        stated.add(text)
+    done = [use.call for of_turn in uses.values() for use in of_turn if not use.failed]
+    taken = {each for call in done for each in strings_of(call) if any(map(str.isdigit, each[1]))}
     records = _Records(dialogue)
     reported, tried, mentions = set[tuple[str, str]](), dict[str, int](), dict[str, int]()
     retry_turn = -1
@@ -118,13 +113,12 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             mentions.update(dict.fromkeys(_TOKEN.findall(turn.text.casefold()), turn.index))
             retry_turn = turn.index if _TRY.search(turn.text) else retry_turn
         if turn.role not in JUDGED_ROLES:
-            evidence.add(turn.text)
-            words.update(_LETTERS.findall(turn.text.casefold()))
+            stated.add(turn.text)
             continue
         for number, use in enumerate(uses.get(turn.index, ())):
             if not (use.failed and use.was_run):
                 continue
-            fault = _fault_of(use, evidence, words) or records.fault_of(use)
+            fault = _fault_of(use, stated, taken) or records.fault_of(use)
             call = f"{format_call(use.call)}: {use.result}"
             before = tried.get(call, turn.index)
             tried[call] = turn.index
@@ -140,7 +134,41 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             reported.add((use.call.name, fault))
 
 
-def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
+class _Stated:
+    """A search for values in the texts added so far: ids as they are, names without accents, days in any
+    form, also as the month of one that is written otherwise."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._ids, self._words, self._texts = StatedIds(values), set[str](), list[str]()
+
+    def add(self, text: str) -> None:
+        """Adds a text."""
+        self._ids.add(text)
+        self._words |= _letters(text)
+        self._texts.append(text)
+
+    def has_name(self, name: str) -> bool:
+        """Return whether all words of a name stand in the texts."""
+        return self._words >= _letters(name)
+
+    def has(self, value: str) -> bool:
+        """Return whether an id stands in the texts, or the day of a date."""
+        if value in self._ids or not _DATE.match(value):
+            return value in self._ids
+        own = quantities(value).get("day", frozenset[int]())
+        for read in map(quantities, self._texts):
+            days = read.get("day", frozenset[int]())
+            months = {month * 100 for month in read.get("month", ())} - {day // 100 * 100 for day in days}
+            if not own.isdisjoint(days) or any(day // 100 * 100 in months for day in own):
+                return True
+        return False
+
+
+def _letters(text: str) -> set[str]:
+    return {PATTERNS.umlaut.sub(r"\1", word) for word in _LETTERS.findall(fold(text))}
+
+
+def _fault_of(use: ToolUse, stated: _Stated, taken: set[tuple[str, str]]) -> str | None:
     """Return what is wrong with a failed call, its arguments or its tool; None if unknown."""
     if PATTERNS.unknown_tool.match(use.result or ""):
         return f"there is no tool '{use.call.name}'"
@@ -153,9 +181,9 @@ def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
         if _PLACEHOLDER.fullmatch(value) and (is_key or value[0] in "<#"):
             is_stated = False
         elif is_name and _LETTERS.search(value):
-            is_stated = words.issuperset(_LETTERS.findall(value.casefold()))
+            is_stated = stated.has_name(value)
         else:
-            is_stated = not _is_own(key, value) or value in evidence
+            is_stated = not _is_own(key, value) or (key, value) in taken or stated.has(value)
         if not is_stated:
             return f"'{use.call.name}' was called with {value}, which nobody had named"
     return None
@@ -198,11 +226,15 @@ class _Records:
 def _is_own(key: str, value: str) -> bool:
     """Return whether somebody must have stated an argument before it can be used, and it is no name: an id
     without digits too."""
-    return value != "" and (
-        PATTERNS.own_key.fullmatch(key) is not None
-        or _MAIL.fullmatch(value) is not None
-        or (ID.fullmatch(value) is not None and is_id(value))
-        or (_IS_ID.search(key) is not None and not any(map(str.isdigit, value)))
+    return (
+        bool(value)
+        and not PATTERNS.technical_key.fullmatch("_".join(name_words(key)))
+        and (
+            PATTERNS.own_key.fullmatch(key) is not None
+            or _MAIL.fullmatch(value) is not None
+            or (ID.fullmatch(value) is not None and is_id(value))
+            or (_IS_ID.search(key) is not None and not any(map(str.isdigit, value)))
+        )
     )
 
 
@@ -298,13 +330,14 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 @check(E2=Evidence(22, 25), languages=("en",))
 def needless_transfer(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a transfer to a person whom nobody requested or mentioned, before any message to the customer, or
-    before any look-up was tried (E2). The hit is the call.
+    before any look-up was tried (E2). The hit is the call. Where calls follow, or somebody else of the
+    agents' side speaks, a bot was handed over to another one.
 
     Read on the development half of tau_bench (2026-11-29): 22 of 25 right.
     """
     uses = uses_by_turn(dialogue)
     has_spoken = has_lookup = False
-    for turn in dialogue.turns:
+    for place, turn in enumerate(dialogue.turns, 1):
         if turn.role in ("customer", *JUDGED_ROLES) and PATTERNS.person.search(turn.text):
             return
         if turn.role not in JUDGED_ROLES:
@@ -312,7 +345,9 @@ def needless_transfer(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
         has_spoken = has_spoken or bool(turn.text.strip())
         for number, use in enumerate(uses.get(turn.index, ())):
             if is_transfer(use.call.name):
-                if not (has_spoken and has_lookup):
+                rest = (each for each in dialogue.turns[place:] if each.role == turn.role)
+                is_to_bot = any(each.tool_calls or each.author != turn.author for each in rest)
+                if not (is_to_bot or (has_spoken and has_lookup)):
                     lacking = "nothing was looked up" if has_spoken else "the customer was asked nothing"
                     yield Hit(
                         *locate_call(turn, number),

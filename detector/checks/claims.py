@@ -22,11 +22,11 @@ from dialint.detector.checks.calls import (
     is_refused,
     is_transfer,
     may_write,
-    name_words,
     only_reads,
 )
 from dialint.detector.checks.phrases import Phrases, load_phrases, phrases_of
 from dialint.detector.checks.raw_text import raw_texts
+from dialint.detector.checks.values import name_words
 from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, statements, trim
 from dialint.detector.log_profile import MIN_DIALOGUES
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn

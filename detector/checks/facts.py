@@ -14,7 +14,6 @@ from itertools import product
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check, values
-from dialint.detector.checks.calls import name_words
 from dialint.detector.checks.claims import has_calls
 from dialint.detector.checks.quantities import (
     Kind,
@@ -26,7 +25,7 @@ from dialint.detector.checks.quantities import (
     quantities,
     same_time,
 )
-from dialint.detector.checks.values import StatedIds, compact, objects_of
+from dialint.detector.checks.values import StatedIds, compact, name_words, objects_of
 from dialint.detector.checks.words import SENTENCE, patterns, statements
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses, uses_by_turn

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import locate_act, locate_call, name_words
+from dialint.detector.checks.calls import locate_act, locate_call
+from dialint.detector.checks.values import name_words
 from dialint.detector.checks.words import SENTENCE, patterns
 from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
 from dialint.detector.policy.format import Consent, Event, Tools

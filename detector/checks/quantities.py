@@ -17,8 +17,7 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from dialint.detector.checks.calls import name_words
-from dialint.detector.checks.values import objects_of
+from dialint.detector.checks.values import name_words, objects_of
 from dialint.detector.checks.words import fold, patterns, read_words
 from dialint.detector.records import Dialogue
 from dialint.detector.tool_use import parse_result, per_dialogue

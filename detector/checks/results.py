@@ -16,8 +16,8 @@ from functools import cached_property, lru_cache
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.calls import may_write, name_words
-from dialint.detector.checks.values import DIGIT_NAMES, compact, fields_of, objects_of
+from dialint.detector.checks.calls import may_write
+from dialint.detector.checks.values import DIGIT_NAMES, compact, fields_of, name_words, objects_of
 from dialint.detector.checks.words import patterns, read_words, statements
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses

@@ -1,9 +1,10 @@
-"""Ids in texts, and the objects and fields of results."""
+"""Ids in texts, the objects and fields of results, and the words of names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -23,12 +24,19 @@ _OWN_DIGITS = 5
 """Fewest digits that identify an id."""
 _PHONE_DIGITS = 7
 DIGIT_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_NAME_WORD = re.compile(r"[A-Z]{1,20}(?![a-z])|[A-Z]?[a-z]++|\d++")
 _DIGITS = {name: str(digit) for digit, name in enumerate(DIGIT_NAMES)} | {"oh": "0"}
 
 
 def compact(text: str) -> str:
     """Return the letters and digits of a text in lower case."""
     return re.sub(r"[^0-9a-z]", "", text.casefold())
+
+
+@lru_cache(maxsize=4096)
+def name_words(name: str) -> tuple[str, ...]:
+    """Return the words of a tool's name in lower case, from snake, kebab or camel case."""
+    return tuple(word.casefold() for word in _NAME_WORD.findall(name))
 
 
 def objects_of(value: JsonValue, key: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, JsonValue]]]:

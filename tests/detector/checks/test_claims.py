@@ -6,8 +6,9 @@ import pytest
 from marked_dialogues import read_case
 
 from dialint.detector.checks import NO_CONTEXT
-from dialint.detector.checks.calls import may_write, name_words
+from dialint.detector.checks.calls import may_write
 from dialint.detector.checks.claims import claims_undone_write
+from dialint.detector.checks.values import name_words
 
 TOOLS = {
     "I've cancelled your subscription.": "update_subscription",
