@@ -60,7 +60,7 @@ class AggregateConfig:
     or one of another package."""
     model: Path | None = None
     """A model's calibrated probabilities: task, label, probability (and code); for joint and methods of other
-    packages."""
+    packages. With groups and gold they are recalibrated."""
     gold: Path | None = None
     """Gold: task, label (and code). It replaces the label of its task and informs the estimates of the
     labelers and of the other tasks; for joint. Tasks without answers are ignored."""

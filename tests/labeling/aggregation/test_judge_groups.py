@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from dialint.detector.errors import InputRefused
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.crowd_tables import read_answers
 from dialint.labeling.aggregation.methods import aggregate_answers, dawid_skene, grouped_posterior
+from dialint.labeling.aggregation.posterior import normalise
 
 TASKS = 1000
 
@@ -58,15 +60,62 @@ def test_copies_of_one_opinion_are_no_proof(people: float) -> None:
     assert certainty == pytest.approx(right, abs=0.07)
 
 
-def test_gold_shows_how_good_a_group_is() -> None:
-    """Sixty known tasks: the others are as sure as they are right."""
-    answers, truth = copies(1, 0.0)
-    gold = np.where(np.arange(TASKS) < 60, truth, -1)
-    probabilities = grouped_posterior(answers, gold=gold).probabilities
-    assert (probabilities[:60].argmax(axis=1) == truth[:60]).all()
-    certainty, right, wrong = sure_and_right(probabilities[60:], truth[60:])
+def test_gold_corrects_what_a_group_of_two_says_by_hand() -> None:
+    """Two judges who always agree are right in 3 of 4 gold tasks of either answer. By symmetry offsets are 0 and
+    each weight moves by d, so that the log odds of a yes of both are log 2 + 4 d and 16 d = 3 - 4 p: p = .6817."""
+    answered, true = "yyyynnnnyn", "yyynnnny"
+    rows = [(f"t{task}", judge, label) for task, label in enumerate(answered) for judge in "ab"]
+    answers = replace(from_rows(rows, ("n", "y")), groups=("one", "one"))
+    gold = np.array(["ny".index(label) for label in true] + [-1, -1])
+    probabilities = aggregate_answers(answers, "joint", gold=gold).probabilities
+    assert probabilities[:8].argmax(axis=1).tolist() == gold[:8].tolist()
+    assert probabilities[8:, 1] == pytest.approx([0.6817, 0.3183], abs=1e-4)
+
+
+def log_loss(probabilities: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
+    return float(-np.log(np.maximum(probabilities[np.arange(len(truth)), truth], 1e-3)).mean())
+
+
+def test_with_gold_the_pool_is_better_than_its_best_source() -> None:
+    """Sixty known tasks, copies and a scan that is right in 80 of 100 and states log odds of three times that and
+    one more: better than a scan that states .8, and than one opinion by its true rates. A scan that says nothing
+    is found out."""
+    losses = []
+    for seed in range(3):
+        answers, truth = copies(seed, 0.0)
+        random = np.random.default_rng(100 + seed)
+        says_yes = np.where(random.random(TASKS) < 0.8, truth, 1 - truth)
+        yes = 1 / (1 + np.exp(-3 * np.log(4) * (2 * says_yes - 1) - 1))
+        scan = np.column_stack([1 - yes, yes])
+        gold = np.where(np.arange(TASKS) < 60, truth, -1)
+        majority = answers.votes().argmax(axis=1)
+        opinion = normalise(np.eye(2)[truth].T @ np.eye(2)[majority]).T
+        opinion = normalise(opinion * [0.7, 0.3])[majority]
+        sources = (scan, np.abs(np.column_stack([says_yes, 1 - says_yes]) - 0.2), opinion)
+        pools = [grouped_posterior(answers, each, gold) for each in (scan, None, random.permutation(scan))]
+        assert [each.assumptions and each.assumptions["use"] for each in pools[:2]] == [
+            "recalibrated",
+            "none",
+        ]
+        tables = (*sources, dawid_skene(answers).probabilities, *(each.probabilities for each in pools))
+        losses.append([log_loss(each[60:], truth[60:]) for each in tables])
+        certainty, right, wrong = sure_and_right(pools[1].probabilities[60:], truth[60:])
+        assert certainty == pytest.approx(right, abs=0.07)
+        assert wrong == 0
+    stated, recalibrated, opinion, dawid, pool, alone, noise = np.mean(losses, axis=0)
+    assert pool < min(stated, recalibrated, opinion, dawid) - 0.04
+    assert alone < opinion + 0.03 < dawid - 0.1
+    assert noise < alone + 0.03
+
+
+def test_people_count_as_they_were_estimated_where_no_gold_has_their_answers() -> None:
+    answers, truth = copies(1, 0.3)
+    by_people = np.isin(np.arange(TASKS), answers.task[answers.worker >= 3])
+    gold = np.where(~by_people & (np.cumsum(~by_people) <= 60), truth, -1)
+    probabilities = grouped_posterior(answers, gold=gold).probabilities[by_people]
+    certainty, right, _ = sure_and_right(probabilities, truth[by_people])
+    assert right > 0.88
     assert certainty == pytest.approx(right, abs=0.05)
-    assert wrong == 0
 
 
 def test_a_scan_counts_beside_the_group_if_it_says_something() -> None:
