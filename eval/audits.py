@@ -210,13 +210,15 @@ def audit_of_sheet(scored: Sequence[Verdict], sheet: Path) -> Audit:
     sample, cells_of = read_spot_check(sheet), read_sheet(sheet)
     count_judgements(sample, cells_of)  # refuses rows that are not as they were drawn
     by_number = {row.number: row for row in sample.rows}
-    verdicts = {verdict.dialogue_id: verdict for verdict in scored if verdict.status == "scored"}
+    verdicts = {verdict.dialogue_id: verdict for verdict in scored}
     rows, added = [], []
     for cells in cells_of:
         row = by_number[int(cells["number"].lstrip("'"))]
         verdict = verdicts.get(row.dialogue)
         if verdict is None or verdict.release != sample.release:
             raise ConfigError("E_LABEL", f"{sheet}: not drawn from these verdicts (dialogue {row.dialogue})")
+        if verdict.status != "scored":  # an exact check's finding in what was not judged: in no rate
+            continue
         missed = cells["missed"].upper().replace(",", " ").replace(";", " ").split()
         codes = frozenset(missed) - {NOTHING.upper()}
         if row.kind == "turn" and missed:

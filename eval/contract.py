@@ -97,7 +97,9 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
     if config.recall is not None and config.sheet is not None:
         raise ConfigError("E_OPTION", "--recall needs --labels: drawn turns show few of the missed errors")
     check_writable(overrides=config.overrides)
-    scored, log = _read(verdicts, needs_stated=config.sheet is None or config.precision is not None)
+    statuses = ("scored",) if config.sheet is None else ("scored", "not_judged")
+    needs_stated = config.sheet is None or config.precision is not None
+    scored, log = _read(verdicts, statuses, needs_stated=needs_stated)
     taxonomy = load_taxonomy(config.taxonomy)
     whole = {code for code, each in taxonomy.codes.items() if each.scope == "dialogue"}
     labels = [label for path in config.labels for label in read_records(path, Label, "E_LABEL")]
@@ -170,12 +172,15 @@ def contract(*verdicts: Path, config: Annotated[ContractConfig, Parameter(name="
         console.print(f"{where}: dialint score LOG --overrides {where}", soft_wrap=True)
 
 
-def _read(paths: Sequence[Path], *, needs_stated: bool) -> tuple[list[Verdict], str]:
-    """Reads the scored verdicts of several files, and the fingerprint of their logs."""
+def _read(
+    paths: Sequence[Path], statuses: Collection[str], *, needs_stated: bool
+) -> tuple[list[Verdict], str]:
+    """Reads the verdicts of these statuses of several files, and the fingerprint of their logs. A sheet has
+    findings of exact checks in dialogues that were not judged, too."""
     scored: list[Verdict] = []
     hashes: list[str] = []
     for path in paths:
-        scored += [verdict for verdict in read_verdicts(path) if verdict.status == "scored"]
+        scored += [verdict for verdict in read_verdicts(path) if verdict.status in statuses]
         work = read_manifest(manifest_path(path), expected=VerdictManifest).get("work", {})
         hashes += [each["sha256"] for each in work.get("inputs", ())]
         if needs_stated and work.get("release", {}).get("overrides", {}).get("spot_check"):

@@ -15,8 +15,9 @@ from outputs import finished
 from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.overrides import Judged, read_overrides
-from dialint.detector.records import Finding, Verdict
-from dialint.detector.verdict_files import manifest_path
+from dialint.detector.records import Finding, NotJudged, Verdict
+from dialint.detector.verdict_files import manifest_path, read_verdicts
+from dialint.eval.audits import audit_of_sheet
 from dialint.eval.contract import ContractConfig, contract
 from dialint.eval.judgements import count_judgements, overall_precision
 from dialint.eval.spot_check import COLUMNS, SpotCheck, SpotCheckConfig, _allocate, spot_check
@@ -224,3 +225,19 @@ def test_a_sample_that_cannot_be_drawn_is_the_users_error(scored: tuple[Path, Pa
     with pytest.raises(OutputRefused, match="E_"):  # its bytes are no longer those of its manifest
         spot_check(verdicts, config=config)
     assert not config.out.exists()
+
+
+def test_findings_of_a_dialogue_that_was_not_judged_are_measured_too(
+    scored: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before: the sheet had them, and `contract` refused it as drawn from other verdicts."""
+    (tmp_path / "new").mkdir()
+    first, *rest = read_verdicts(scored[1])
+    gap = NotJudged(language="es", turns=(3,), codes=("C1",))
+    gone = {"status": "not_judged", "quality": None, "not_judged": (gap,), "agent_turns": 2}
+    log = scored[0], finished(tmp_path / "new", [first.model_copy(update=gone), *rest])
+    sheet = draw(log, findings=7) / "sheet.csv"
+    fill_in(sheet, {"finding": "right", "suggestion": "wrong", "turn": "none"})
+    contract(log[1], config=ContractConfig(sheet=sheet))
+    assert "right 6 of 6 judged" in capsys.readouterr().out
+    assert "d0" not in audit_of_sheet(list(read_verdicts(log[1])), sheet).read
