@@ -143,6 +143,11 @@ class _Talk:
                 and not (kind == "money" and self.stated.explains(kind, field.value, elsewhere))
                 and not (kind in _QUANTITY and field.value == 1)
             }
+            text = fold(f"{self._reply} {after} {use.call.arguments}")
+            if kind == "day" and _is_next(agreed | odd) and PATTERNS.midnight.search(text):
+                continue
+            if kind in ("time", "clock") and any(zone in text for zone in ("tz", "timezone", "time_zone")):
+                continue
             is_alike = abs(len(str(max(agreed, default=0))) - len(str(max(odd, default=0)))) <= 1
             if len(agreed) == 1 and len(odd) == 1 and (kind != "number" or is_alike):
                 return f"{show(kind, odd.pop())}; agreed was {show(kind, agreed.pop())}"
@@ -171,8 +176,11 @@ class _Talk:
             ):
                 continue
             count = next(iter(counts))
-            is_explained = field.value in {0, count, count + 1} or field.value * 100 in _numbers(
-                f"{text} . {since or self._proposal}"
+            numbers = {n // 100 for n in _numbers(f"{text} . {since or self._proposal}")} | {count}
+            is_explained = field.value in {0, count + 1, *numbers} or any(
+                field.value in (one + other, one - other, one * other)
+                for one in numbers
+                for other in numbers - {one}
             )
             if not is_explained and not is_stated(Field(field.kind, count), elsewhere):
                 return f"{field.value}; the customer's last words were {count}"
@@ -181,6 +189,8 @@ class _Talk:
     def _other_day(self, own: Sequence[Field], weekdays: Set[Token]) -> str | None:
         """Return a day that nobody had stated and that follows from none, where the last messages have the
         only one that a call leaves out, at most `MAX_DAYS` from it."""
+        if PATTERNS.midnight.search(fold(self._reply)):
+            return None
         days = {field for field in own if field.kind == "day"}
         odd = [field for field in days if not self.stated.explains("day", field.value, {})]
         talk = _tokens(f"{self._reply} {self._proposal}")
@@ -200,6 +210,8 @@ class _Talk:
 
     def _other_amount(self, own: Sequence[Field], elsewhere: Mapping[Kind, Set[int]]) -> str | None:
         """Return an amount that follows from nothing, where the customer stated another that no call has."""
+        if PATTERNS.other_amount.search(fold(self._last.get("money", ("", ""))[0])):
+            return None
         for field in own:
             if (
                 field.kind == "money"
@@ -216,6 +228,8 @@ class _Talk:
     def other_alternative(self, use: ToolUse) -> str | None:
         """Return a word of a call that the agent had offered beside another, which the customer chose; None
         if there is none."""
+        if PATTERNS.denied.search(fold(self._reply)):
+            return None
         reply, question = {*_plain_words(self._reply)}, fold(sentences(self._proposal.strip() or "?")[-1])
         alternatives = PATTERNS.alternative.split(question)
         if len(reply) > MAX_REPLY or not question.endswith("?") or len(alternatives) < 2:
@@ -264,6 +278,12 @@ class _Talk:
                 if chosen and not own[used[0]] & _tokens(after):
                     return f"{_short(options[used[0]])}; chosen was {_short(options[chosen[0]])}"
         return None
+
+
+def _is_next(days: Set[int]) -> bool:
+    """Return whether two days follow one another."""
+    ordinals = sorted(map(day_of_year, days))
+    return len(ordinals) == 2 and ordinals[1] - ordinals[0] == 1
 
 
 def _numbers(text: str) -> set[int]:

@@ -13,8 +13,8 @@ from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.calls import MODE_KEY, locate_call, may_write, strings_of
-from dialint.detector.checks.quantities import ISO, MONEY_NAME, quantities
-from dialint.detector.checks.values import DIGIT_NAMES, fields_of, name_words
+from dialint.detector.checks.quantities import ISO, MONEY_NAME, NUMBER_WORDS, quantities
+from dialint.detector.checks.values import fields_of, name_words
 from dialint.detector.checks.words import SENTENCE, fold, has_phrase, is_slip, patterns, read_words, words_of
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
 from dialint.detector.tool_use import ToolUse, uses_by_turn
@@ -166,7 +166,7 @@ def _is_slip(token: str, other: str) -> bool:
 
 
 _WORD = re.compile(r"\d++|[^\W\d_]++")
-_NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
+_NUMBERS = {word: str(n) for word, n in NUMBER_WORDS.items()} | {"zero": "0", "one": "1"}
 
 
 @check(P3=Evidence(96, 102), languages=("en",))
@@ -190,7 +190,7 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
     for text in dialogue.sources:
         words |= _words(text)
         wishes.add(text, "system")
-    is_any_time, reported = False, set[tuple[str, str]]()
+    is_any_time, is_any_place, reported = False, False, set[tuple[str, str]]()
     for turn in dialogue.turns:
         if turn.role == "customer":
             reported.clear()
@@ -198,9 +198,12 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
             name, reasons = use.call.name, list[str]()
             for key, value in use.call.arguments.items() if name not in called else ():
                 is_time = PATTERNS.time_key.fullmatch(key) is not None
-                if (is_time and is_any_time) or not (is_time or PATTERNS.stated_key.fullmatch(key)):
+                if is_any_time if is_time else is_any_place or not PATTERNS.stated_key.fullmatch(key):
+                    continue
+                if is_time and any(PATTERNS.zone_key.fullmatch(each) for each in use.call.arguments):
                     continue
                 is_code = not isinstance(value, str) or value.isupper() or "." in value
+                is_code = is_code or (not is_time and _is_untraceable(str(value)))
                 own = set[str]() if is_code else _words(str(value))
                 own |= _dial(value) if is_time and own and isinstance(value, str) else set()
                 if (
@@ -226,9 +229,14 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
             called.add(use.call.name)
         words |= _words(turn.text)
         wishes.add(turn.text, turn.role)
-        is_any_time = is_any_time or (
-            turn.role == "customer" and PATTERNS.any_time.search(turn.text) is not None
-        )
+        if turn.role == "customer":
+            is_any_time = is_any_time or PATTERNS.any_time.search(turn.text) is not None
+            is_any_place = is_any_place or PATTERNS.any_place.search(turn.text) is not None
+
+
+def _is_untraceable(place: str) -> bool:
+    """Return whether a place is where the customer is, or in another script than his words may be."""
+    return PATTERNS.own_place.search(place) is not None or not place.isascii()
 
 
 def _values_in_a_row(
@@ -281,7 +289,8 @@ class _Wishes:
             self._stated.update(form for word in own for form in _forms(word))
             if is_customer:
                 self._wished.update(own)
-                self._denied.update(own if PATTERNS.denied.search(sentence[0]) else ())
+                is_denied = PATTERNS.denied.search(sentence[0]) or PATTERNS.narrates.search(sentence[0])
+                self._denied.update(own if is_denied else ())
                 self._is_any_day = self._is_any_day or PATTERNS.any_day.search(sentence[0]) is not None
 
     def other(
@@ -318,6 +327,7 @@ class _Wishes:
             own, wished = {value.casefold()}, {*_DAYS}.intersection(_WORD.findall(self._last.casefold()))
         elif (
             PATTERNS.time_key.fullmatch(key)
+            and not any(PATTERNS.zone_key.fullmatch(each) for each in call.arguments)
             and sum("time" in each.casefold() for each in call.arguments) == 1
         ):
             own, wished = _hours(value), _hours(self._last)
@@ -331,6 +341,7 @@ class _Wishes:
             or (call.name, key, *wished) in self._sent
             or own & {*_WORD.findall(self._question.casefold())}
             or PATTERNS.no_wish.search(self._last)
+            or (value.casefold() in _DAYS and _is_no_wish_for_day(self._last))
             or PATTERNS.asks_end.search(self._question)
         ):
             return None
@@ -375,6 +386,11 @@ class _Wishes:
         ):
             return None
         return wishes[0]
+
+
+def _is_no_wish_for_day(text: str) -> bool:
+    """Return whether the day of the week in a message is not the one that is wished."""
+    return any(each.search(text) for each in (PATTERNS.any_day, PATTERNS.narrates, PATTERNS.denied))
 
 
 def _dial(text: str) -> set[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.phrases import asks_for_person
 from dialint.detector.checks.quantities import quantities
 from dialint.detector.checks.values import ID, StatedIds, fields_of, is_id, name_words, objects_of
 from dialint.detector.checks.words import SENTENCE, content, fold, patterns, read_words, sentences, trim
@@ -30,7 +32,13 @@ _MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
 _LETTERS = re.compile(r"[^\W\d_]++")
 _TOKEN = re.compile(r"\w++")
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d)")
+_DATES = re.compile(r"(?<![\d./-])\d{1,4}+[-/.]\d{1,2}+[-/.]\d{1,4}+(?!\d)")
+_DIGITS = re.compile(r"\d++")
 
+_STEM = 4
+"""Letters by which the name of a tool and the verb of its result are compared."""
+_PLACES = frozenset({"book", "rese"})
+"""Acts of which a result may say that somebody else did them: a slot is booked."""
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 
@@ -65,8 +73,23 @@ def only_reads(use: ToolUse) -> bool:
 
 
 def is_refused(use: ToolUse) -> bool:
-    """Return whether a call failed, or the text of its result denies that any part of it was done."""
-    return use.failed or (PATTERNS.refused.search(use.result or "") is not None and not _is_partly_done(use))
+    """Return whether a call failed, or the text of its result, without what it repeats of the call, denies
+    that any part of it was done."""
+    if use.failed:
+        return True
+    result = use.result or ""
+    for _, value in strings_of(use.call):
+        result = result.replace(json.dumps(value, ensure_ascii=False), '""') if value else result
+    return PATTERNS.refused.search(result) is not None and not (_is_partly_done(use) or _says_done(use))
+
+
+def _says_done(use: ToolUse) -> bool:
+    """Return whether a text of a result begins with the act that its tool is named after, as done."""
+    acts = {word[:_STEM] for word in name_words(use.call.name)} - _PLACES
+    return any(
+        match["verb"].casefold()[:_STEM] in acts and not PATTERNS.undone.search(match[0])
+        for match in PATTERNS.done_first.finditer(use.result or "")
+    )
 
 
 def _is_partly_done(use: ToolUse) -> bool:
@@ -156,12 +179,20 @@ class _Stated:
         if value in self._ids or not _DATE.match(value):
             return value in self._ids
         own = quantities(value).get("day", frozenset[int]())
+        parts = {_date_parts(value)}
+        if any(not parts.isdisjoint(map(_date_parts, _DATES.findall(text))) for text in self._texts):
+            return True
         for read in map(quantities, self._texts):
             days = read.get("day", frozenset[int]())
             months = {month * 100 for month in read.get("month", ())} - {day // 100 * 100 for day in days}
             if not own.isdisjoint(days) or any(day // 100 * 100 in months for day in own):
                 return True
         return False
+
+
+def _date_parts(date: str) -> tuple[int, ...]:
+    """Return the numbers of a date in any order of day and month."""
+    return tuple(sorted(map(int, _DIGITS.findall(date))))
 
 
 def _letters(text: str) -> set[str]:
@@ -345,6 +376,8 @@ def needless_transfer(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
         has_spoken = has_spoken or bool(turn.text.strip())
         for number, use in enumerate(uses.get(turn.index, ())):
             if is_transfer(use.call.name):
+                if _is_called_for(dialogue, turn, use.call, context):
+                    return
                 rest = (each for each in dialogue.turns[place:] if each.role == turn.role)
                 is_to_bot = any(each.tool_calls or each.author != turn.author for each in rest)
                 if not (is_to_bot or (has_spoken and has_lookup)):
@@ -356,3 +389,16 @@ def needless_transfer(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                     )
                 return
             has_lookup = has_lookup or not (may_write(use.call.name) or "think" in name_words(use.call.name))
+
+
+def _is_called_for(dialogue: Dialogue, until: Turn, call: ToolCall, context: CheckContext) -> bool:
+    """Return whether a customer's message before a transfer asks for a person in any language, names whom the
+    call names, or tells of danger or of the law."""
+    names = [value for _, value in strings_of(call) if value.istitle()]
+    spoken = (turn for turn in dialogue.turns if turn.role == "customer" and turn.index < until.index)
+    return any(
+        PATTERNS.grave.search(turn.text)
+        or asks_for_person(dialogue, turn, context)
+        or any(name.casefold() in turn.text.casefold() for name in names)
+        for turn in spoken
+    )

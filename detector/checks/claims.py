@@ -67,9 +67,11 @@ _STEM = 5
 _NOTHING = re.compile(r"\bnothing\b", re.IGNORECASE)
 _ID = re.compile(r"\b(?=[A-Za-z_]{0,20}\d)\w{5,30}\b")
 _MAY_BE_ID = re.compile(r"\w{5,90}")
+_OFFERS = frozenset({"search", "availability", "available", "options", "offers", "quote", "slots"})
+"""Words in the name of a look-up of what may be had, which reports nothing that was done."""
 MAX_ARGUMENTS = 100
 """Most arguments by which one id was looked up, and most denied fields, that are compared."""
-_turn_of = attrgetter("turn")
+_turn_of, _index_of = attrgetter("turn"), attrgetter("index")
 
 
 def has_calls(dialogue: Dialogue, context: CheckContext) -> bool:
@@ -121,6 +123,9 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
         for start, end, verb, is_passive in _claims(turn.text):
             is_state = "status" in turn.text[start:end] and any(use.was_run for use in uses[:n_uses])
             if is_passive and (is_state or evidence.reported_from(verb) < position):
+                continue
+            is_new = PATTERNS.just_done.search(turn.text, start, end) is not None
+            if is_passive and not is_new and evidence.looks_up_only(verb, position, last):
                 continue
             why = evidence.refute(turn.text[start:end], verb, n_uses, last)
             if why is not None:
@@ -194,7 +199,8 @@ def _find_done(
     if failed is not None and any(_names(failed.call, each) for each in failures):
         return None
     for sentence in sentences:
-        if "?" in sentence[0] or phrases.find(sentence[0], "phrases" if failed else "DID") is None:
+        match = phrases.find(sentence[0], "phrases" if failed else "DID")
+        if "?" in sentence[0] or match is None or (not failed and phrases.pattern("not").search(match[0])):
             continue
         if failed is not None and (
             sentence[0] in failures
@@ -225,7 +231,8 @@ def _names(call: ToolCall, sentence: str) -> bool:
 
 
 def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """Yield the sentences that claim a completed act: start, end, verb, and whether they are passive."""
+    """Yield the sentences that claim a completed act: start, end, verb, and whether somebody else may have
+    done it: they are passive, or speak of "we"."""
     for start, end in statements(text):
         words = text[start:end]
         if words.endswith("?") or '"' in words:
@@ -234,11 +241,14 @@ def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
             match = pattern.search(words)
             if match is None or PATTERNS.no_claim.search(words, 0, match.end()) or _NOTHING.search(words):
                 continue
+            if PATTERNS.in_message.search(words[match.end() :]):
+                continue
             groups = match.groupdict()
             if groups.get("was") and PATTERNS.history.search(words, match.end()):
                 continue
             verb = groups["verb"] or groups.get("past") or groups.get("booked") or groups["state"]
-            yield start, end, verb.casefold(), pattern is PATTERNS.passive
+            is_passive = pattern is PATTERNS.passive or match[0][:1] in "wW"
+            yield start, end, verb.casefold(), is_passive
             break
 
 
@@ -335,6 +345,7 @@ class _Evidence:
         self._uses = tool_uses(dialogue)
         self._writes: dict[tuple[str, str], _Writes] = {}
         self._reported: dict[str, float] = {}
+        self._spoken: dict[tuple[str, str], float] = {}
 
     def refute(self, claim: str, verb: str, n_uses: int, last_customer: int) -> str | None:
         """Return why none of the first `n_uses` calls can have been the claimed act; None if one may have."""
@@ -414,6 +425,45 @@ class _Evidence:
             self._reported[verb] = next(positions, inf)
         return self._reported[verb]
 
+    def looks_up_only(self, verb: str, position: int, last_customer: int) -> bool:
+        """Return whether a sentence at a position tells the result of a look-up since the customer's turn:
+        nobody has spoken of the act of its verb before, but in questions for a state."""
+        act = _ACT_OF[verb]
+        until, place = self._turns[position].index, bisect_left(self._turns, last_customer, key=_index_of)
+        asked = self._turns[place].text if self._turns[place].index == last_customer else ""
+        if act == "any" or not (PATTERNS.asks.search(asked) or PATTERNS.asks_state.match(asked)):
+            return False
+        if self._spoken_from(act, verb) < position:
+            return False
+        return any(
+            use.value not in (None, "", [], {})
+            and not use.failed
+            and not may_write(use.call.name)
+            and _OFFERS.isdisjoint(name_words(use.call.name))
+            and not any(each[1] in _KNOWN for each in _STATUS.finditer((use.result or "").casefold()))
+            for use in self._uses[
+                bisect_right(self._uses, last_customer, key=_turn_of) : bisect_left(
+                    self._uses, until, key=_turn_of
+                )
+            ]
+        )
+
+    def _spoken_from(self, act: str, verb: str) -> float:
+        """Return the position of the first turn that speaks of an act, infinity without any."""
+        if (act, verb) not in self._spoken:
+            stems = tuple({*ACTS[act], _stem(verb)})
+            positions = (
+                n
+                for n, turn in enumerate(self._turns)
+                if turn.role == "customer" or turn.role in JUDGED_ROLES
+                for sentence in SENTENCE.findall(turn.text)
+                if not PATTERNS.asks_state.match(sentence)
+                and any(word.startswith(stems) for word in name_words(sentence))
+                and not any(each[2] == verb for each in _claims(sentence))
+            )
+            self._spoken[act, verb] = next(positions, inf)
+        return self._spoken[act, verb]
+
     @cached_property
     def _failed(self) -> frozenset[int]:
         return frozenset(n for n, turn in enumerate(self._turns) if turn.role == "tool" and has_failed(turn))
@@ -426,7 +476,8 @@ class _Evidence:
             return False
         text = turn.text.casefold().replace("canceled", "cancelled")
         if position in self._failed:
-            return any(match["verb"] == word for match in PATTERNS.done_before.finditer(text))
+            matches = PATTERNS.done_before.finditer(text.replace("_", " "))
+            return any(match["verb"] == word for match in matches)
         return (
             word in text
             or any(
@@ -453,6 +504,7 @@ _STATES = {
     "completed": ("complete", "done", "paid", "settled"),
 }
 """The states in a tool's result that report the act of a verb."""
+_KNOWN = frozenset(state for states in _STATES.values() for state in states)
 _DATE_KEY = re.compile(r"\"(\w{2,30}?)(?:_?(?:date|time)|_at|_on|Date|Time|At|On)\"\s?:\s?(?!null|\"\")")
 """A field with the time of an act."""
 _PLACED_STEMS = ("order", "book", "reserv", "schedul", "plac", "purchas", "creat")

@@ -35,10 +35,13 @@ PATTERNS = patterns("facts")
 _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
 _KEY_ENDS = ("_id", "number", "code", "Id", "ID")
 """Ends of the names of fields that hold the id of their object."""
+_PART = re.compile(r"[a-z]++|\d++")
 MAX_PARTS = 8
 """Most amounts of a message of which all sums are computed."""
 MAX_PRICED = 6
 """Things whose prices are added up, and prices of one of them."""
+MAX_FIGURES = 12
+"""Numbers of all results of which sums are computed."""
 MAX_BEFORE = 1000
 """Characters of a line before a value that may say so."""
 
@@ -70,12 +73,13 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
         if values.is_id(match[0])
     )
     objects, returned = dict[str, list[Json]](), StatedQuantities(dialogue.sources)
-    reported, tried = set[str](), set[str]()
+    reported, tried, parts = set[str](), set[str](), set[str]()
     for source in dialogue.sources:
         stated.add(source)
     for turn in dialogue.turns:
         if turn.role == "tool":  # what a later result holds was known from elsewhere
             stated.add(turn.text)
+            parts |= _parts(turn.text)
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             stated.add(turn.text)
@@ -92,7 +96,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
                 stated.add(str(use.call.arguments))
         own_ids = {id for match in values.ids(turn.text) if (id := compact(match[0])) in objects}
         records = {id: by_kind(field for own in objects[id] for field in fields(own)) for id in own_ids}
-        hits = [*_find_untraced(turn.text, stated, tried)]
+        hits = [*_find_untraced(turn.text, stated, tried, parts)]
         if records:
             hits += _find_contradictions(turn.text, records)
             hits += _find_wrong_total(turn.text, records, returned)
@@ -105,16 +109,25 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             reported.add(value)
 
 
-def _find_untraced(text: str, ids: StatedIds, tried: set[str]) -> Iterator[tuple[int, int, str, str]]:
+def _find_untraced(
+    text: str, ids: StatedIds, tried: set[str], parts: set[str]
+) -> Iterator[tuple[int, int, str, str]]:
     """Yield start, end, reason and code of each id without a source, but not where a sentence says of an id
-    of a failed call, in `tried`, that it does not exist: that is true, and the error `wrong_call`."""
+    of a failed call, in `tried`, that it does not exist: that is true, and the error `wrong_call`. An id may
+    be put together of `parts` of results: a carrier and the number of its flight."""
     for sentence in SENTENCE.finditer(text):
         if PATTERNS.example.search(sentence.group()):
             continue
         for match in values.ids(text, *sentence.span()):
             is_denied = compact(match[0]) in tried and PATTERNS.denial.search(sentence[0])
-            if match.group() not in ids and not is_denied:
+            is_made = _parts(match[0]) <= parts
+            if match.group() not in ids and not is_denied and not is_made:
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
+
+
+def _parts(text: str) -> set[str]:
+    """Return the runs of letters and of digits of a text, without leading zeros."""
+    return {each.lstrip("0") for each in _PART.findall(text.casefold())}
 
 
 Json = dict[str, JsonValue]
@@ -176,8 +189,9 @@ def _find_wrong_total(
         return
     total, (start, end) = totals[0]
     sums = {n * sum(choice) for choice in product(*prices) for n in range(1, 10)}
-    is_total = PATTERNS.total.search(text, max(0, start - 60), start)
-    if is_total and total not in sums and not returned.has_amount(total):
+    is_total = PATTERNS.total.search(text, max(0, start - 60), start) and not PATTERNS.beside.search(text)
+    figures = {*returned.of("number")} if len(returned.of("number")) <= MAX_FIGURES else set[int]()
+    if is_total and total not in sums and not returned.has_amount(total) and not is_made_of(total, figures):
         yield start, end, "it is no sum of the prices that tools returned for what is named", "I4"
 
 
@@ -241,23 +255,29 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
     first = min(answered, default=None)
     first_call = min((use.turn for use in uses if use.was_run), default=None)
     until = [turn for turn in dialogue.turns if first is None or turn.index <= first]
-    stated, states = StatedQuantities([use.result or "" for use in uses]), set[str]()
+    stated = StatedQuantities([use.result or "" for use in uses])
+    states, shown, said = set[str](), set[str](), ""
     for turn in until:
         if turn.role in ("customer", "system"):
             stated.add(turn.text)
-            states.update(state for state in _STATES if state in turn.text.casefold())
+            said += turn.text.casefold()
+            own_states = {state for state in _STATES if state in turn.text.casefold()}
+            shown |= own_states if turn.role == "system" else set()
+            states |= own_states
         if turn.role not in JUDGED_ROLES:
             continue
         has_tried = first_call is not None and first_call < turn.index
         for start, end in statements(turn.text):
             words = turn.text[start:end]
-            why = None if words.endswith("?") else _invention(words, stated, states)
+            why = None if words.endswith("?") else _invention(words, stated, states, shown, said)
             if why is not None and not (has_tried and PATTERNS.denial.search(words)):
                 yield Hit(turn.index, start, end, f"{why}, but no tool had returned anything", "I2")
                 break
 
 
-def _invention(words: str, stated: StatedQuantities, states: Set[str]) -> str | None:
+def _invention(
+    words: str, stated: StatedQuantities, states: Set[str], shown: Set[str], said: str
+) -> str | None:
     """Return what a sentence claims from a system beyond the customer's and the system's turns; None if
     nothing."""
     match = PATTERNS.lookup.search(words)
@@ -265,7 +285,9 @@ def _invention(words: str, stated: StatedQuantities, states: Set[str]) -> str | 
         return "a look-up is claimed"
     match = PATTERNS.seen.search(words)
     if match is not None and not PATTERNS.no_claim.search(words, 0, match.end()):
-        return "a record is described"
+        own = match[0].casefold().partition("you have ")[2]
+        is_stated = (own and f"have {own}" in said) or any(state in words.casefold() for state in shown)
+        return None if is_stated else "a record is described"
     match = PATTERNS.status.search(words)
     if match is not None and not PATTERNS.no_claim.search(words):
         state = (match["state"] or match["named"] or match["listed"]).casefold()

@@ -59,6 +59,8 @@ _SENTENCE = re.compile(r"[^.!?\n]{0,120}\Z")
 def _is_correct(rule: str, text: str, match: re.Match[str]) -> bool:
     """Return whether the context of a match makes it correct: a verb with its particle, the name of a
     thing."""
+    if PATTERNS.corrected.match(text[match.end() : match.end() + 40]):
+        return True
     before = text[max(0, match.start() - 120) : match.start()]
     if rule == "plural after one" and re.search(rf"{re.escape(match[0][:-1])}(?!\w)", text):
         return True  # the text is about the two forms

@@ -359,7 +359,7 @@ def passes_over_person(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
                 if not _takes_up(dialogue, reply, context) and not _has(dialogue, turn, "thanks", context):
                     break
                 is_pending, reply = False, []
-            is_pending = is_pending or _has(dialogue, turn, "wants", context)
+            is_pending = is_pending or asks_for_person(dialogue, turn, context)
     spoken = next((each for each in reply if each.text.strip()), None)
     if spoken is not None and not _takes_up(dialogue, reply, context):
         yield Hit(spoken.index, 0, len(spoken.text), "the customer asked for a person")
@@ -373,6 +373,11 @@ def _takes_up(dialogue: Dialogue, reply: list[Turn], context: CheckContext) -> b
         or ("?" in turn.text and _has(dialogue, turn, "accepts", context))
         for turn in reply
     )
+
+
+def asks_for_person(dialogue: Dialogue, turn: Turn, context: CheckContext) -> bool:
+    """Return whether a customer's turn asks for a person, in its language."""
+    return _has(dialogue, turn, "wants", context)
 
 
 def _has(dialogue: Dialogue, turn: Turn, name: str, context: CheckContext) -> bool:

@@ -25,6 +25,10 @@ from dialint.detector.tool_use import per_dialogue, tool_uses
 
 PATTERNS = patterns("questions")
 
+_ESTIMATED = frozenset(
+    {"order number", "day", "time", "number of people", "area", "price range", "length of the stay"}
+)
+"""Values of which a customer may be unsure."""
 MAX_ANSWERS = 2
 """Turns of the customer, counted back from the question, that may hold the value."""
 
@@ -65,7 +69,7 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             continue
         for match in SENTENCE.finditer(turn.text):
             sentence = match[0]
-            if PATTERNS.other_request.search(sentence):
+            if PATTERNS.other_request.search(sentence) or PATTERNS.narrower.search(sentence):
                 continue
             why = next(
                 (
@@ -97,11 +101,14 @@ def _code(dialogue: Dialogue, turn: Turn) -> str:
 @dataclass(frozen=True)
 class _Reply:
     """A customer's turn with respect to one slot: the value in it, whether another one may be meant, whether
-    it speaks of a change, and its last words, which are read together with the question."""
+    he is unsure of it, whether he speaks of a change, the days of the week in it, and its last words, which
+    are read together with the question."""
 
     value: re.Match[str] | None
     is_elsewhere: bool
+    is_unsure: bool
     is_change: bool
+    weekdays: frozenset[str]
     end: str
 
 
@@ -140,6 +147,9 @@ class _Answers:
             reply = self._reply(name, place)
             if reply.is_elsewhere or (slot.elsewhere and slot.elsewhere.search(f"{reply.end} {question}")):
                 return None
+            is_unsure = reply.is_unsure and name in _ESTIMATED
+            if is_unsure or (name != "name" and _is_of_other_day(reply, question)):
+                return None
             if reply.value is not None:
                 is_read_back = reply.value[0].split()[-1].casefold() in question.casefold()
                 index = self._turns[place].index
@@ -161,8 +171,22 @@ class _Answers:
                 value = slot.answer.search(text)
             is_elsewhere = slot.elsewhere is not None and slot.elsewhere.search(text) is not None
             is_change, end = PATTERNS.change.search(text) is not None, " ".join(text.rsplit(None, 2)[-2:])
-            self._replies[name, place] = _Reply(value, is_elsewhere, is_change, end)
+            is_unsure = PATTERNS.unsure.search(text) is not None
+            days = _weekdays(text)
+            self._replies[name, place] = _Reply(value, is_elsewhere, is_unsure, is_change, days, end)
         return self._replies[name, place]
+
+
+def _is_of_other_day(reply: _Reply, question: str) -> bool:
+    """Return whether a question is about one of several days of the customer's turn."""
+    return len(reply.weekdays) > 1 and not reply.weekdays.isdisjoint(_weekdays(question))
+
+
+def _weekdays(text: str) -> frozenset[str]:
+    return frozenset(each[0].casefold() for each in _WEEKDAY.finditer(text))
+
+
+_WEEKDAY = re.compile(PATTERNS.weekday.pattern, re.IGNORECASE)
 
 
 def _last(positions: list[int], before: int) -> int:
@@ -199,7 +223,7 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             continue
         for match in SENTENCE.finditer(turn.text) if first < turn.index else ():
             sentence = match.group()
-            if PATTERNS.other_value.search(sentence):
+            if PATTERNS.other_value.search(sentence) or PATTERNS.narrower.search(sentence):
                 continue
             names = (name for name, question in _QUESTIONS.items() if question.search(sentence))
             why = next(filter(None, (values[name].before(turn.index) for name in names)), None)

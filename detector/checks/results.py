@@ -32,6 +32,8 @@ _STAGE = re.compile(rf"\b(?:{'|'.join(sorted(_STAGES, key=len, reverse=True))})\
 _NUMBERS = {name: n for n, name in enumerate(DIGIT_NAMES)}
 _COUNT = rf"(?P<n>\d{{1,3}}|{'|'.join(_NUMBERS)})"
 _DIGITS = re.compile(r"\d++")
+MAX_DIGITS = 10
+_DOLLARS = re.compile(r"\$(\d[\d,]{0,9}(?:\.\d\d)?)")
 _LISTED = re.compile(r"(?<!\s)\s*+:\s*+\w++")
 _TOKEN = re.compile(r"\b[A-Za-z]{0,4}\d[A-Za-z\d-]{0,12}\b")
 MAX_KEYS = 60
@@ -98,6 +100,8 @@ def wrong_level(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 match is not None
                 and match["level"].casefold() != level.casefold()
                 and not PATTERNS.unsure.search(words, 0, match.end())
+                and not PATTERNS.other_time.search(words, match.end())
+                and _name_pattern(level).search(words) is None
             ):
                 yield Hit(turn.index, start, end, f"the tool returned {level}", "I1")
                 break
@@ -169,7 +173,11 @@ def wrong_refund(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             amount, sums = float((match["after"] or match["before"]).replace(",", "")), {0.0}
             for each in refunds:
                 sums |= {each + other for other in sums}
-            if all(abs(amount - each) >= 1 for each in sums):
+            words = turn.text[start:end]
+            told = {float(each.replace(",", "")) for each in _DOLLARS.findall(words)}
+            told = told if PATTERNS.deducted.search(words) else set()
+            in_cents = {each / 100 for each in sums if each % 1 == 0}
+            if told.isdisjoint(sums - {0.0}) and all(abs(amount - each) >= 1 for each in sums | in_cents):
                 yield Hit(turn.index, start, end, f"the tool refunded {refunds[-1]:g}")
                 break
 
@@ -206,6 +214,14 @@ class _Results:
             if len(fields) > MAX_KEYS:
                 return {}
         return fields
+
+    @cached_property
+    def compact_values(self) -> dict[str, set[str]]:
+        """The texts among the values, compact, by the words of their keys."""
+        return {
+            key: {compact(value) for value in values if isinstance(value, str)}
+            for key, values in self.fields.items()
+        }
 
     @cached_property
     def single(self) -> dict[str, JsonValue]:
@@ -250,45 +266,54 @@ class _Results:
             return ("the results were empty", "I1") if PATTERNS.exists.search(words) else None
         for key, value in self.single.items():
             if key.split()[-1:] in (["status"], ["state"]) and isinstance(value, str):
-                why, code = _other_state(words, value), "I1"
+                why, code = self._other_state(words, value), "I1"
             elif isinstance(value, bool):
                 why, code = _other_answer(words, key, value), "I1"
             elif isinstance(value, list):
-                why, code = _other_count(words, key, value), "I4"
+                why, code = _other_count(words, key, value, stated), "I4"
             else:
                 continue
             if why is not None:
                 return why, code
         for key, shapes in self.shapes.items():
             match = _token_pattern(key).search(words)
-            if match and _shape(match["token"]) in shapes and compact(match["token"]) not in stated:
+            if (
+                match
+                and _shape(match["token"]) in shapes
+                and compact(match["token"]) not in stated
+                and self.compact_values[key].isdisjoint(_tokens(words))
+            ):
                 return f"the tool returned another {key}", "I4"
-        for match in PATTERNS.quantity.finditer(words):
-            if (other := self.quantities.get(_unit(match))) is not None and match["n"] not in stated:
+        matches = list(PATTERNS.quantity.finditer(words))
+        numbers = [int(n) for n in _DIGITS.findall(words) if len(n) < MAX_DIGITS]
+        for match in matches:
+            other = self.quantities.get(_unit(match))
+            if other is not None and match["n"] not in stated and not _follows(match, other, numbers):
                 return f"the tool returned {other}", "I4"
-        if len(self.prices) > 1 and PATTERNS.cheapest.search(words):
+        if len(self.prices) > 1 and PATTERNS.cheapest.search(words) and not PATTERNS.compared.search(words):
             names = [name for name in self.prices if _name_pattern(name).search(words)]
             if len(names) == 1 and self.prices[names[0]] > min(self.prices.values()):
                 return "the tool returned a lower price for another", "I1"
         return None
 
+    def _other_state(self, words: str, state: str) -> str | None:
+        """Return why a sentence claims a later stage than the result has."""
+        match = PATTERNS.is_state.search(words)
+        stage = None if match is None else _STAGE.match(words, match.end())
+        before = _STAGES.get(state.replace("_", " ").casefold())
+        if match is None or stage is None or before is None or _STAGES[stage[0].casefold()] <= before:
+            return None
+        if any(stage[0].casefold() in (use.result or "").casefold() for use in self.uses):
+            return None
+        if PATTERNS.notice.search(words, 0, match.start()):
+            return None
+        if stage[0].casefold().startswith("paid") and PATTERNS.payment.search(words) is None:
+            return None
+        return f"told as {stage[0]}, and the tool returned {state}"
+
 
 def _unit(match: re.Match[str]) -> str:
     return match["unit"].casefold().rstrip("s")
-
-
-def _other_state(words: str, state: str) -> str | None:
-    """Return why a sentence claims a later stage than the result has."""
-    match = PATTERNS.is_state.search(words)
-    stage = None if match is None else _STAGE.match(words, match.end())
-    before = _STAGES.get(state.replace("_", " ").casefold())
-    if match is None or stage is None or before is None or _STAGES[stage[0].casefold()] <= before:
-        return None
-    if PATTERNS.notice.search(words, 0, match.start()):
-        return None
-    if stage[0].casefold().startswith("paid") and PATTERNS.payment.search(words) is None:
-        return None
-    return f"told as {stage[0]}, and the tool returned {state}"
 
 
 def _other_answer(words: str, key: str, value: bool) -> str | None:
@@ -310,16 +335,37 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
 
 
-def _other_count(words: str, key: str, value: list[JsonValue]) -> str | None:
-    """Return why a sentence has another number of things than the list of the result."""
+def _follows(match: re.Match[str], other: str, numbers: list[int]) -> bool:
+    """Return whether a quantity is of something else than a returned one of its unit, which its sentence has,
+    too, or comes of that and another of the sentence's numbers."""
+    n, returned = int(match["n"]), int(_DIGITS.findall(other)[0])
+    others = [*numbers]
+    others.remove(n)
+    return returned in others or any(n in (abs(returned - each), returned + each) for each in others)
+
+
+def _other_count(words: str, key: str, value: list[JsonValue], stated: set[str]) -> str | None:
+    """Return why a sentence has another number of things than the list of the result, and than anybody but
+    the agent has stated, in all its counts of them."""
     match = _count_pattern(key).search(words)
-    n = len(value) if match is None else _NUMBERS.get(match["n"].casefold()) or int(match["n"])
-    return None if n == len(value) else f"the tool returned {len(value)} {key}"
+    if match is None or str(_count(match)) in stated:
+        return None
+    counts = [_count(each) for each in _any_count_pattern(key).finditer(words)]
+    return None if len(value) in {*counts, sum(counts)} else f"the tool returned {len(value)} {key}"
+
+
+def _count(match: re.Match[str]) -> int:
+    return _NUMBERS.get(match["n"].casefold()) or int(match["n"])
 
 
 @lru_cache(maxsize=1024)
 def _count_pattern(name: str) -> re.Pattern[str]:
     return PATTERNS.compile(rf"(?&counts){_COUNT} {re.escape(name.removesuffix('s'))}s?\b(?&all)")
+
+
+@lru_cache(maxsize=1024)
+def _any_count_pattern(name: str) -> re.Pattern[str]:
+    return PATTERNS.compile(rf"(?i)\b{_COUNT} {re.escape(name.removesuffix('s'))}s?\b")
 
 
 @lru_cache(maxsize=1024)

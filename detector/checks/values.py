@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from dialint.detector.checks.words import WordSearch, patterns
+from dialint.detector.checks.words import WordSearch, fold, patterns, read_words
 
 PATTERNS = patterns("values")
 
@@ -20,6 +20,7 @@ ID = re.compile(
 )
 MAX_DEPTH = 32
 """Objects of a result that are nested deeper are not read."""
+_DAY = re.compile(r"((?:19|20)\d\d)-(\d\d)-(\d\d)")
 _OWN_DIGITS = 5
 """Fewest digits that identify an id."""
 _PHONE_DIGITS = 7
@@ -95,6 +96,9 @@ class StatedIds:
                 self._search.add(
                     compact(PATTERNS.spelt.sub(lambda match: _DIGITS.get(match[0].casefold(), ""), text))
                 )
+            if PATTERNS.spelt.search(text) is not None or PATTERNS.single_signs.search(text) is not None:
+                for joined in _spoken(text):
+                    self._search.add(joined)
 
     def has_whole(self, word: str) -> bool:
         """Return whether the letters and digits of an id stand in a text."""
@@ -104,8 +108,41 @@ class StatedIds:
         return any(form in self._search for form in self._forms[word])
 
 
+def _spoken(text: str) -> set[str]:
+    """Return the signs that the words of a text stand for, with tens and ones as one number and as two: the
+    first letter of a word ("oscar"), a number, the same sign twice ("double four")."""
+    signs, apart = list[str](), list[str]()
+    n_times = 1
+    for word in _WORD.findall(PATTERNS.as_in.sub(" ", fold(text))):
+        if word in _TIMES:
+            n_times = _TIMES[word]
+            continue
+        number = _DIGITS.get(word) or _NUMBERS.get(word) or (word if word.isdigit() else word[0])
+        is_one = len(number) == 1 and number.isdigit() and number != "0"
+        if is_one and signs and _TENS.fullmatch(signs[-1]):
+            signs[-1] = signs[-1][0] + number
+        else:
+            signs.append(number * n_times)
+        apart.append(number * n_times)
+        n_times = 1
+    return {"".join(signs), "".join(apart)}
+
+
+_WORD = re.compile(r"[a-z]++|\d++")
+_TENS = re.compile(r"[2-9]0")
+_TIMES = {"double": 2, "triple": 3, "treble": 3}
+_NUMBERS = {word: str(n) for n, words in read_words("number_words").items() for word in words.split()}
+
+
 def _digit_forms(word: str) -> Iterator[str]:
-    """Yield the digits of an id that stand for it: its longest run, or the end of a number of telephone."""
+    """Yield the digits of an id that stand for it: its longest run, or the end of a number of telephone; of a
+    day all orders of its parts."""
+    if (day := _DAY.fullmatch(word)) is not None:
+        year, month, of_month = day.groups()
+        for one, other in ((month, of_month), (of_month, month)):
+            for each in (f"{one}{other}", f"{int(one)}{int(other)}"):
+                yield from (f"{each}{year}", f"{each}{year[2:]}")
+        return
     plain = compact(word)
     run = max(re.findall(r"\d++", plain), key=len, default="")
     if len(run) >= _OWN_DIGITS:
