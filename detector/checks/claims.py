@@ -107,7 +107,8 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     development dialogues without results (`has_calls`) 90 of 93. `false_reports` in the 1,448 dialogues of
     STAR and tau_bench with a failed write (2026-11-30) 7 of 7, all of them found without it, too; since trial
     runs, writes that wait and tools named noun first count, 15 more in all of STAR, 13 right, the two others
-    mended.
+    mended. Plain states of the failed tool (`_is_state_of`) in the same two sets 16 more, read by the rule's
+    author: all right when said, three were booked a turn later.
     """
     uses = tool_uses(dialogue)
     if not has_calls(dialogue, context):
@@ -200,7 +201,9 @@ def _find_done(
         return None
     for sentence in sentences:
         match = phrases.find(sentence[0], "phrases" if failed else "DID")
-        if "?" in sentence[0] or match is None or (not failed and phrases.pattern("not").search(match[0])):
+        is_claim = match is not None and (failed or not phrases.pattern("not").search(match[0]))
+        is_state = failed is not None and _is_state_of(failed.call, sentence[0], phrases)
+        if "?" in sentence[0] or not (is_claim or is_state):
             continue
         if failed is not None and (
             sentence[0] in failures
@@ -221,6 +224,14 @@ def _may_be_of(call: ToolCall, sentence: str, phrases: Phrases, done_tools: set[
         if phrases.pattern(state).search(sentence) and TOOL_NAMES[state].isdisjoint(name):
             return False
     return (done_tools is not None and done_tools <= {call.name}) or _names(call, sentence)
+
+
+def _is_state_of(call: ToolCall, sentence: str, phrases: Phrases) -> bool:
+    """Return whether a sentence plainly gives a thing the state into which a tool of this name puts it."""
+    states = (state for state, words in TOOL_NAMES.items() if not words.isdisjoint(name_words(call.name)))
+    return PATTERNS.done_already.search(sentence) is None and any(
+        phrases.find(sentence, f"is_{state}") is not None for state in states
+    )
 
 
 def _names(call: ToolCall, sentence: str) -> bool:

@@ -258,7 +258,7 @@ def find_request(text: str, phrases: Phrases) -> tuple[int, int] | None:
         if (
             phrases.find(sentence, "tell_me")
             or (
-                (match := phrases.find(sentence, "tell_me", "IT")) is not None
+                (match := phrases.find(sentence, "tell_me", "IT") or phrases.find(sentence, "tell_it"))
                 and (has_name or phrases.pattern("NAME").search(sentence, match.start()))
             )
             or (

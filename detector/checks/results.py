@@ -29,6 +29,7 @@ _STAGES = {
 }
 """The stage of each word for a state, in the order in which things pass them."""
 _STAGE = re.compile(rf"\b(?:{'|'.join(sorted(_STAGES, key=len, reverse=True))})\b", re.IGNORECASE)
+_STATE_END = re.compile(r"\s-\s|[:,;]")
 _NUMBERS = {name: n for n, name in enumerate(DIGIT_NAMES)}
 _COUNT = rf"(?P<n>\d{{1,3}}|{'|'.join(_NUMBERS)})"
 _DIGITS = re.compile(r"\d++")
@@ -71,9 +72,11 @@ def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
                 words = turn.text[start:end]
                 if results.is_empty and (is_new or PATTERNS.denied.search(words)):
                     break
-                if words.endswith("?") or PATTERNS.no_claim.search(words):
+                if words.endswith("?"):
                     continue
-                reason_and_code = results.contradict(words, stated)
+                reason_and_code = results.contradict_state(words)
+                if reason_and_code is None and PATTERNS.no_claim.search(words) is None:
+                    reason_and_code = results.contradict(words, stated)
                 if reason_and_code is not None:
                     yield Hit(turn.index, start, end, *reason_and_code)
                     break
@@ -259,15 +262,30 @@ class _Results:
                     prices[name] = price
         return prices
 
+    def contradict_state(self, words: str) -> tuple[str, str] | None:
+        """Return the reason and the code, if a sentence claims a later state than the only one returned.
+        Where payments have a state of their own, it is compared with sentences about payments alone."""
+        states = {
+            key: value
+            for key, value in self.single.items()
+            if key.split()[-1:] in (["status"], ["state"]) and isinstance(value, str)
+        }
+        of_payments = {key for key in states if PATTERNS.payment.search(key) or "payment" in key}
+        is_payment = PATTERNS.payment.search(words) is not None
+        for key, value in states.items():
+            if of_payments and (key in of_payments) is not is_payment:
+                continue
+            if (why := self._other_state(words, value)) is not None:
+                return why, "I1"
+        return None
+
     def contradict(self, words: str, stated: set[str]) -> tuple[str, str] | None:
         """Return the reason and the code, if a sentence contradicts the results. `stated` are the numbers and
         codes that anybody but the agent has stated."""
         if self.is_empty:
             return ("the results were empty", "I1") if PATTERNS.exists.search(words) else None
         for key, value in self.single.items():
-            if key.split()[-1:] in (["status"], ["state"]) and isinstance(value, str):
-                why, code = self._other_state(words, value), "I1"
-            elif isinstance(value, bool):
+            if isinstance(value, bool):
                 why, code = _other_answer(words, key, value), "I1"
             elif isinstance(value, list):
                 why, code = _other_count(words, key, value, stated), "I4"
@@ -300,8 +318,11 @@ class _Results:
         """Return why a sentence claims a later stage than the result has."""
         match = PATTERNS.is_state.search(words)
         stage = None if match is None else _STAGE.match(words, match.end())
-        before = _STAGES.get(state.replace("_", " ").casefold())
+        before = _STAGES.get(_STATE_END.split(state.replace("_", " "))[0].strip().casefold())
         if match is None or stage is None or before is None or _STAGES[stage[0].casefold()] <= before:
+            return None
+        end = PATTERNS.clause_end.search(words, stage.end())
+        if PATTERNS.no_claim.search(words, 0, end.start() if end else len(words)):
             return None
         if any(stage[0].casefold() in (use.result or "").casefold() for use in self.uses):
             return None
