@@ -181,9 +181,12 @@ def disk_errors(path: Path | str) -> Iterator[None]:
 
     Raises:
         WorldError: the disk is full, failed, or does not let us.
+        BrokenPipeError: nobody reads any more.
     """
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise WorldError("E_WRITE", "{path}: {reason}", path=path, reason=system_reason(error)) from error
 

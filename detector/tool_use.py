@@ -22,10 +22,14 @@ Value = TypeVar("Value")
 CACHED_DIALOGUES = 2
 """Dialogues whose values are cached: one as it is in the log, and the same masked."""
 _ERROR_TEXT = re.compile(
-    r"error\b|exception\b|traceback \(most|failed\b|unknown (?:action|tool|function)\b", re.IGNORECASE
+    r"error\b|exception\b|\w{1,60}(?-i:Error|Exception)\b"
+    r"|traceback \(most|failed\b|unknown (?:action|tool|function)\b"
+    r"|(?:the )?(?:request |call )?timed out\b|http\S{0,4} [45]\d\d\b",
+    re.IGNORECASE,
 )
-_ERROR_KEYS = ("error", "errors", "fehler", "erreur", "errore", "erro", "ошибка")
+_ERROR_KEYS = ("error", "errors", "iserror", "is_error", "fehler", "erreur", "errore", "erro", "ошибка")
 _STATUS_KEYS = ("status", "state", "result", "outcome", "resultado", "estado", "statut")
+_HTTP_KEYS = ("status", "statuscode", "status_code", "httpstatus", "http_status")
 _FAILED_STATUS = (
     "error",
     "failed",
@@ -148,6 +152,7 @@ def has_failed(result: Turn) -> bool:
     return (
         any(by_key.get(key) for key in _ERROR_KEYS)
         or by_key.get("success") is False
+        or any(isinstance(n := by_key.get(key), int) and 400 <= n < 600 for key in _HTTP_KEYS)
         or any(str(by_key.get(key)).casefold() in _FAILED_STATUS for key in _STATUS_KEYS)
     )
 

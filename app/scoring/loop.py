@@ -44,6 +44,7 @@ from dialint.app.scoring.run import (
 from dialint.detector.artifacts import (
     Appender,
     atomic_file,
+    disk_errors,
     json_line,
     package_versions,
 )
@@ -174,12 +175,13 @@ def score_to_stdout(run: ScoringRun) -> int:
             print_status(f"{where}: {record.code}: found {record.found}, expected {record.expected}")
 
     def write(chunk: list[Loaded], verdicts: list[Verdict]) -> None:
-        for verdict in verdicts:
-            if as_jsonl:
-                sys.stdout.buffer.write(verdict_line(verdict))
-            elif text := as_text(verdict, run.taxonomy, printed):
-                sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        with disk_errors("standard output"):
+            for verdict in verdicts:
+                if as_jsonl:
+                    sys.stdout.buffer.write(verdict_line(verdict))
+                elif text := as_text(verdict, run.taxonomy, printed):
+                    sys.stdout.write(text + "\n")
+            sys.stdout.flush()
 
     run.score_logs(write, note=note)
     run.check_end()

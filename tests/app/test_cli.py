@@ -137,3 +137,14 @@ def test_a_folder_of_that_name_is_no_library(tmp_path: Path, monkeypatch: pytest
     monkeypatch.syspath_prepend(tmp_path)
     assert not environment.is_installed("streamlot")
     assert environment.is_installed("json")
+
+
+def test_a_full_standard_output_is_a_line() -> None:
+    log = Path(__file__).parents[2] / "app/sample/dialogues.jsonl"
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dialint", "score", str(log), "--quiet"], stdout=full, stderr=subprocess.PIPE,
+            text=True, timeout=300, check=False,
+        )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr.startswith("dialint: E_WRITE: standard output: No space left on device")
