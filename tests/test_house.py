@@ -186,7 +186,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 CEILINGS = {
     "lines of the packages": 87_100,
-    "modules of the packages": 393,
+    "modules of the packages": 392,
     "lines of the tests": 51_800,
     "private functions of modules that one place mentions, of 100": 59,
 }
