@@ -26,7 +26,7 @@ def test_a_label_is_blind_with_yes_and_no(open_page: Open, saved: Saved) -> None
     assert "Read it all first." in words
     assert "Is the customer's open question" in words
     content = json.dumps(page.workspace())
-    for trace in ("model-7", "91 %", "0.91", "d3", "task"):
+    for trace in ("model-7", "91\xa0%", "0.91", "d3", "task"):
         assert f'"{trace}' not in content
     assert page.session("label").item.verdict is None
     assert page.session("label").answer.choices == ()
@@ -64,7 +64,7 @@ def test_a_prelabelled_project_shows_the_models_findings(open_page: Open, store:
     tasks.add(store, "lea", "a shown one", [NewTask(dialogue="d2")])
     page = open_page("ann").choose("Project", "a shown one").start()
     first = page.workspace()["choices"][0]
-    assert (first["turn"], first["p_text"], first["quote"]) == (1, "91 %", "Anything else?")
+    assert (first["turn"], first["p_text"], first["quote"]) == (1, "91\xa0%", "Anything else?")
     page.say("C1", True).say("T1", False).act("save", "label")
     page.press("Reopen my last answer")
     assert [choice["state"] for choice in page.workspace()["choices"]] == ["kept", "rejected"]
@@ -85,7 +85,7 @@ def test_a_label_is_reopened_blind(open_page: Open, store: Store, saved: Saved) 
     assert "You are changing your last answer." in words
     assert page.workspace()["said"] == {"C1": True, "T1": False}
     assert "Read it all first." in words
-    for trace in ("model-7", "91 %", "ben", "d3"):
+    for trace in ("model-7", "91\xa0%", "ben", "d3"):
         assert trace not in words
     again = page.session("label").item
     assert (again.verdict, again.blind, again.dialogue.agent) == (None, True, None)

@@ -22,7 +22,7 @@ Saved = Callable[[], list[dict[str, Any]]]
 def test_a_review_in_order_of_priority(open_page: Open, store: Store, saved: Saved) -> None:
     page = open_page("rob").start()
     assert "Dialogue d2; 2 more wait for you" in page.words
-    assert [choice["p_text"] for choice in page.workspace()["choices"]] == ["91 %", "over 99 %"]
+    assert [choice["p_text"] for choice in page.workspace()["choices"]] == ["91\xa0%", "over 99 %"]
     page.decide("kept").act("save")
     assert "Not saved: something is not decided yet." in page.words
     assert saved() == []
@@ -84,7 +84,7 @@ def test_a_reason_for_rejecting_is_saved_with_the_answer(open_page: Open, saved:
 
 def test_a_finding_is_changed_and_another_added(open_page: Open, saved: Saved) -> None:
     page = open_page("rob").start().decide("kept", code="C2", severity="S2").decide("", "rejected")
-    assert page.workspace()["fixed"]["given"]["3"]["C1"] == "3 %"
+    assert page.workspace()["fixed"]["given"]["3"]["C1"] == "3\xa0%"
     page.add("review", 3, "C1").act("save")
     (row,) = saved()
     assert row["marks"] == [(1, "C2", "S2", 0, 14), (3, "C1", "S2", 0, 21)]
