@@ -81,7 +81,8 @@ def _speaker(message: dict[str, Any]) -> object:
 
 def _unwrap(message: dict[str, Any]) -> dict[str, Any]:
     """Returns the fields of a message that LangChain has serialised."""
-    inner = next((message[key] for key in ("data", "kwargs") if isinstance(message.get(key), dict)), {})
+    kept = (message[key] for key in ("data", "kwargs") if isinstance(message.get(key), dict))
+    inner: dict[str, Any] = next(kept, {})
     return inner if "content" in inner and "content" not in message else message
 
 
