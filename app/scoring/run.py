@@ -377,8 +377,8 @@ def describe_far(release: str, domain: Domain, distance: float | None, option: s
         else "--domain trust takes its findings all the same; calibrate on your own: dialint eval spot-check"
     )
     return (
-        f"far from what {release} was calibrated on ({100 * (distance or 0):.0f} % of the word pairs are new, "
-        f"from {100 * domain.far_from:.0f} % on it is far): {consequence}"
+        f"far from what {release} was calibrated on ({100 * (distance or 0):.0f} % of the word pairs are "
+        f"new, from {100 * domain.far_from:.0f} % on it is far): {consequence}"
     )
 
 
