@@ -176,10 +176,11 @@ class _Stated:
 
     def has(self, value: str) -> bool:
         """Return whether an id stands in the texts, or the day of a date."""
-        if value in self._ids or not _DATE.match(value):
+        date = _DATE.match(value)
+        if value in self._ids or date is None:
             return value in self._ids
         own = quantities(value).get("day", frozenset[int]())
-        parts = {_date_parts(value)}
+        parts = {_date_parts(date[0])}
         if any(not parts.isdisjoint(map(_date_parts, _DATES.findall(text))) for text in self._texts):
             return True
         for read in map(quantities, self._texts):
