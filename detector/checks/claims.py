@@ -357,6 +357,7 @@ class _Evidence:
         self._writes: dict[tuple[str, str], _Writes] = {}
         self._reported: dict[str, float] = {}
         self._spoken: dict[tuple[str, str], float] = {}
+        self._asks: dict[int, bool] = {}
 
     def refute(self, claim: str, verb: str, n_uses: int, last_customer: int) -> str | None:
         """Return why none of the first `n_uses` calls can have been the claimed act; None if one may have."""
@@ -442,7 +443,9 @@ class _Evidence:
         act = _ACT_OF[verb]
         until, place = self._turns[position].index, bisect_left(self._turns, last_customer, key=_index_of)
         asked = self._turns[place].text if self._turns[place].index == last_customer else ""
-        if act == "any" or not (PATTERNS.asks.search(asked) or PATTERNS.asks_state.match(asked)):
+        if place not in self._asks:
+            self._asks[place] = bool(PATTERNS.asks.search(asked) or PATTERNS.asks_state.match(asked))
+        if act == "any" or not self._asks[place]:
             return False
         if self._spoken_from(act, verb) < position:
             return False
